@@ -1,0 +1,77 @@
+# capstan_library(room DEPS a b): globs src/<room> (or the FOLDERS given), makes the library, and
+# makes <room>_test from the *_test.cc beside the code.
+
+function(capstan_proto)
+  file(GLOB protos CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/proto/*.proto)
+  set(out ${CMAKE_BINARY_DIR}/proto)
+  file(MAKE_DIRECTORY ${out})
+  set(sources)
+  foreach(proto ${protos})
+    get_filename_component(name ${proto} NAME_WE)
+    add_custom_command(
+      OUTPUT ${out}/${name}.pb.cc ${out}/${name}.pb.h
+      COMMAND protobuf::protoc --cpp_out=${out} -I${CMAKE_SOURCE_DIR}/proto ${proto}
+      DEPENDS ${protos})
+    list(APPEND sources ${out}/${name}.pb.cc)
+  endforeach()
+  add_library(proto STATIC ${sources})
+  target_include_directories(proto SYSTEM PUBLIC ${CMAKE_BINARY_DIR})
+  target_include_directories(proto SYSTEM PRIVATE ${out} PUBLIC ${out})
+  target_compile_options(proto PRIVATE -w)
+  target_link_libraries(proto PUBLIC protobuf::libprotobuf-lite)
+endfunction()
+
+function(capstan_library room)
+  cmake_parse_arguments(ARG "" "" "DEPS;TEST_DEPS;FOLDERS" ${ARGN})
+  set(root ${CMAKE_SOURCE_DIR})
+  if(NOT ARG_FOLDERS)
+    set(ARG_FOLDERS src/${room})
+    set(root)
+  endif()
+  list(TRANSFORM ARG_FOLDERS PREPEND ${CMAKE_SOURCE_DIR}/)
+  list(TRANSFORM ARG_FOLDERS APPEND /*.cc)
+  file(GLOB sources CONFIGURE_DEPENDS ${ARG_FOLDERS})
+  set(tests ${sources})
+  list(FILTER sources EXCLUDE REGEX "_test\\.cc$")
+  list(FILTER tests INCLUDE REGEX "_test\\.cc$")
+  if(sources)
+    add_library(${room} STATIC ${sources})
+    set(kind PUBLIC)
+  else()
+    add_library(${room} INTERFACE)
+    set(kind INTERFACE)
+  endif()
+  target_include_directories(${room} ${kind} ${CMAKE_SOURCE_DIR}/src ${root})
+  target_link_libraries(${room} ${kind} ${ARG_DEPS} fmt::fmt Threads::Threads)
+  if(tests AND CAPSTAN_TESTS)
+    capstan_test(${room}_test SOURCES ${tests} DEPS ${room} ${ARG_TEST_DEPS})
+  endif()
+endfunction()
+
+# Compiled once, used by every test: gmock alone costs a second per file.
+function(capstan_test_headers)
+  file(GENERATE OUTPUT ${CMAKE_BINARY_DIR}/test_headers.cc CONTENT "int main() {}\n")
+  add_executable(test_headers EXCLUDE_FROM_ALL ${CMAKE_BINARY_DIR}/test_headers.cc)
+  target_link_libraries(test_headers PRIVATE fmt::fmt Threads::Threads GTest::gmock)
+  target_precompile_headers(test_headers PRIVATE <gmock/gmock.h> <gtest/gtest.h> <fmt/format.h>
+                            <functional> <map> <memory> <string> <thread> <vector>)
+endfunction()
+
+# One GoogleTest program; ctest sees each of its cases.
+function(capstan_test name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPS" ${ARGN})
+  if(NOT TARGET test_headers)
+    capstan_test_headers()
+  endif()
+  add_executable(${name} ${ARG_SOURCES})
+  target_precompile_headers(${name} REUSE_FROM test_headers)
+  # Where tests/golden lies.
+  target_compile_definitions(${name} PRIVATE CAPSTAN_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
+  # A test may build graphs out of real ops, whatever its room.
+  target_link_libraries(${name} PRIVATE ${ARG_DEPS} GTest::gmock GTest::gtest_main)
+  include(GoogleTest)
+  # "net.Frame.RefusesTooLong": a pattern may name a room.
+  string(REGEX REPLACE "_test$" "" prefix ${name})
+  gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60
+                       TEST_PREFIX ${prefix}. PROPERTIES TIMEOUT 120)
+endfunction()

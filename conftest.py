@@ -1,0 +1,62 @@
+"""Options and fixtures that every Python test may use."""
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent
+
+
+def pytest_addoption(parser):
+    parser.addoption("--capstan", help="the built program (default: that of build/dev or release)")
+    parser.addoption("--oracle", help="a Python interpreter that has TensorFlow")
+
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", "oracle: compares live with TensorFlow (--oracle)")
+
+
+def _built_program():
+    for preset in ("dev", "release"):
+        program = ROOT / "build" / preset / "src" / "main" / "capstan"
+        if program.exists():
+            return str(program)
+    return None
+
+
+@pytest.fixture(scope="session")
+def capstan(request):
+    """Path of the program under test."""
+    program = request.config.getoption("--capstan") or _built_program()
+    if not program:
+        pytest.fail("no built capstan: run ./capstan test, or give --capstan <path>")
+    return program
+
+
+@pytest.fixture(scope="session")
+def oracle_python(request):
+    """Interpreter with TensorFlow; the test is skipped without --oracle."""
+    python = request.config.getoption("--oracle")
+    if not python:
+        pytest.skip("needs --oracle")
+    return python
+
+
+@pytest.fixture
+def run_capstan(capstan, tmp_path):
+    """Runs the program to its end in an empty folder; returns the finished process."""
+
+    def run(*args, timeout=60, env=None, cwd=None):
+        state = {"XDG_STATE_HOME": str(tmp_path / "state")}
+        return subprocess.run(
+            [capstan, *map(str, args)],
+            cwd=cwd or tmp_path,
+            env={**os.environ, **state, **(env or {})},
+            capture_output=True,
+            text=True,
+            timeout=timeout,
+        )
+
+    return run

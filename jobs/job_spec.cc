@@ -1,0 +1,139 @@
+#include "jobs/job_spec.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/settings.h"
+
+namespace capstan::jobs {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string hosts_of(const Cluster& cluster, std::string_view job) {
+  for (const auto& [name, addresses] : cluster) {
+    if (name == job) return fmt::format("{}", fmt::join(addresses, ","));
+  }
+  return "";
+}
+
+// Flag name to text. A job that the cluster lacks has an empty list, as programs' defaults are.
+std::vector<std::pair<std::string, std::string>> role_values(const Cluster& cluster,
+                                                             const TaskId& task) {
+  std::vector<std::pair<std::string, std::string>> values = {
+      {"job_name", task.job}, {"task_index", std::to_string(task.index)}};
+  for (const char* job : {"ps", "worker", "chief", "master"}) {
+    values.emplace_back(std::string(job) + "_hosts", hosts_of(cluster, job));
+  }
+  return values;
+}
+
+// "ps/0" as an address, or nothing if the text does not name a task.
+std::optional<std::string> task_address(std::string_view text, const Cluster& cluster) {
+  for (const auto& [job, addresses] : cluster) {
+    for (size_t i = 0; i < addresses.size(); ++i) {
+      if (text == fmt::format("{}/{}", job, i)) return addresses[i];
+    }
+  }
+  return std::nullopt;
+}
+
+std::string resolve_rule(std::string_view text, const Cluster& cluster) {
+  size_t equals = text.find('=');
+  if (equals != std::string_view::npos) {
+    if (auto address = task_address(text.substr(equals + 1), cluster)) {
+      return fmt::format("{}={}", text.substr(0, equals), *address);
+    }
+  }
+  return to_string(parse_resolve_rule(text));
+}
+
+Cluster cluster_without_addresses(const JobSpec& spec) {
+  Cluster cluster;
+  for (const TaskGroup& group : spec.groups) {
+    if (role_of(group.job) == Role::kEvaluator) continue;
+    cluster.emplace_back(group.job,
+                         std::vector<std::string>(static_cast<size_t>(group.count), "a:1"));
+  }
+  return cluster;
+}
+
+void check_groups(const JobSpec& spec) {
+  int trainers = 0;
+  std::vector<std::string> seen;
+  for (const auto& [job, count] : spec.groups) {
+    if (count < 1) throw invalid_argument("job {}: {} tasks; give 1 or more", job, count);
+    if (std::find(seen.begin(), seen.end(), job) != seen.end()) {
+      throw invalid_argument("job {} is named twice", job);
+    }
+    seen.push_back(job);
+    if (role_of(job) == Role::kTrainer) trainers += count;
+  }
+  if (trainers == 0) throw invalid_argument("nobody trains: give --workers 1 or more, or --chief");
+}
+
+}  // namespace
+
+Role role_of(std::string_view job) {
+  if (job == "ps") return Role::kServer;
+  return job == "evaluator" ? Role::kEvaluator : Role::kTrainer;
+}
+
+std::vector<TaskId> tasks_of(const JobSpec& spec) {
+  std::vector<TaskId> tasks;
+  for (Role role : {Role::kServer, Role::kTrainer, Role::kEvaluator}) {
+    for (const auto& [job, count] : spec.groups) {
+      if (role_of(job) != role) continue;
+      for (int i = 0; i < count; ++i) tasks.push_back({job, i});
+    }
+  }
+  return tasks;
+}
+
+void check(const JobSpec& spec) {
+  check_groups(spec);
+  resolve_list(spec, cluster_without_addresses(spec));
+  for (const auto& [name, value] : spec.env) {
+    if (name.empty()) throw invalid_argument("--env ={}: expected NAME=VALUE", value);
+  }
+  if (spec.max_steps < 0) throw invalid_argument("--max-steps {}: give 1 or more", spec.max_steps);
+  if (spec.timeout_seconds && *spec.timeout_seconds <= 0) {
+    throw invalid_argument("--timeout {}: give seconds above 0", *spec.timeout_seconds);
+  }
+}
+
+std::string tf_config(const Cluster& cluster, const TaskId& task) {
+  Json config;
+  config["cluster"] = Json::object();
+  for (const auto& [job, addresses] : cluster) config["cluster"][job] = addresses;
+  config["task"] = {{"type", task.job}, {"index", task.index}};
+  return config.dump();
+}
+
+std::string role_flags(const Cluster& cluster, const TaskId& task) {
+  Json flags = Json::object();
+  for (const auto& [name, value] : role_values(cluster, task)) flags[name] = value;
+  return flags.dump();
+}
+
+std::string fill_template(std::string_view text, const Cluster& cluster, const TaskId& task) {
+  std::string out(text);
+  for (const auto& [name, value] : role_values(cluster, task)) {
+    std::string key = "{" + name + "}";
+    for (size_t at = 0; (at = out.find(key, at)) != std::string::npos; at += value.size()) {
+      out.replace(at, key.size(), value);
+    }
+  }
+  return out;
+}
+
+std::string resolve_list(const JobSpec& spec, const Cluster& cluster) {
+  std::vector<std::string> rules;
+  for (const std::string& text : spec.resolve) rules.push_back(resolve_rule(text, cluster));
+  return fmt::format("{}", fmt::join(rules, ","));
+}
+
+}  // namespace capstan::jobs

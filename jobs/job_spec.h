@@ -1,0 +1,77 @@
+#pragma once
+
+// What is to be run, said once for every launcher: how many tasks of which jobs, the program, and
+// how each task learns its role (TF_CONFIG, role flags, templates in the arguments).
+
+#include <compare>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace capstan::jobs {
+
+struct TaskId {
+  std::string job;
+  int index = 0;
+
+  std::string name() const { return job + "/" + std::to_string(index); }
+  auto operator<=>(const TaskId&) const = default;
+};
+
+// What a task is for decides when it is expected to end. Trainers are workers, chief and master.
+enum class Role { kServer, kTrainer, kEvaluator };
+Role role_of(std::string_view job);
+
+struct TaskGroup {
+  std::string job;
+  int count = 0;
+};
+
+// A path that ends in .py runs with `python` and sees Capstan as `tensorflow`; anything else is an
+// executable and runs as it is.
+struct Program {
+  std::string path;
+  std::vector<std::string> args;
+  std::string python;
+  std::string python_path;
+
+  bool is_python() const { return path.ends_with(".py"); }
+};
+
+struct JobSpec {
+  std::vector<TaskGroup> groups;
+  Program program;
+  std::vector<std::pair<std::string, std::string>> env;
+  // name[:port]=address[:port]; the right side may also be a task of this job, as in ps/0.
+  std::vector<std::string> resolve;
+  std::optional<double> timeout_seconds;
+  int64_t max_steps = 0;  // 0: no limit
+};
+
+// Job name to addresses ("host:port"), in the order of the groups. Evaluators are not in it.
+using Cluster = std::vector<std::pair<std::string, std::vector<std::string>>>;
+
+// All tasks in the order in which they start: servers first.
+std::vector<TaskId> tasks_of(const JobSpec& spec);
+
+// Throws InvalidArgument: no trainer, a negative count, a job named twice, a bad --env or
+// --resolve.
+void check(const JobSpec& spec);
+
+// The value of TF_CONFIG for one task.
+std::string tf_config(const Cluster& cluster, const TaskId& task);
+
+// JSON object of flag name to text: job_name, task_index, ps_hosts, worker_hosts, …_hosts.
+std::string role_flags(const Cluster& cluster, const TaskId& task);
+
+// `{job_name}`, `{task_index}`, `{ps_hosts}`, `{worker_hosts}`, `{chief_hosts}` replaced; other
+// braces are left as they are.
+std::string fill_template(std::string_view text, const Cluster& cluster, const TaskId& task);
+
+// The rules of --resolve with tasks replaced by their addresses, joined by commas.
+std::string resolve_list(const JobSpec& spec, const Cluster& cluster);
+
+}  // namespace capstan::jobs

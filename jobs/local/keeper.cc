@@ -1,0 +1,52 @@
+#include "jobs/local/keeper.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "base/error.h"
+#include "jobs/local/process.h"
+
+namespace capstan::jobs {
+namespace {
+
+[[noreturn]] void watch(int line, const std::string& entry) {
+  setsid();  // a Ctrl-C in the terminal is not for us
+  // Above all the held ports: a listening socket left here would outlive its task.
+  dup2(line, 0);
+  close_range(1, ~0U, 0);
+  char byte = 0;
+  ssize_t n = 0;
+  do {
+    n = read(0, &byte, 1);
+  } while (n < 0 && errno == EINTR);
+  if (n == 0) kill_processes_with(entry);
+  _exit(0);
+}
+
+}  // namespace
+
+Keeper::Keeper(const std::string& entry) {
+  int pipes[2];
+  if (pipe2(pipes, O_CLOEXEC) != 0) throw internal_error("pipe: {}", std::strerror(errno));
+  Fd reading(pipes[0]);
+  line_ = Fd(pipes[1]);
+  pid_ = fork();
+  if (pid_ < 0) throw resource_exhausted("cannot fork: {}", std::strerror(errno));
+  if (pid_ == 0) {
+    line_.reset();
+    watch(reading.get(), entry);
+  }
+}
+
+Keeper::~Keeper() {
+  char leave = 'q';
+  if (write(line_.get(), &leave, 1) != 1) kill(pid_, SIGKILL);
+  waitpid(pid_, nullptr, 0);
+}
+
+}  // namespace capstan::jobs

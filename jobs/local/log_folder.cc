@@ -1,0 +1,68 @@
+#include "jobs/local/log_folder.h"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <ctime>
+#include <vector>
+
+#include "base/error.h"
+
+namespace capstan::jobs {
+namespace {
+
+namespace fs = std::filesystem;
+constexpr size_t kRunsKept = 10;
+
+fs::path state_folder() {
+  const char* state = std::getenv("XDG_STATE_HOME");
+  if (state && *state) return fs::path(state) / "capstan" / "runs";
+  const char* home = std::getenv("HOME");
+  return fs::path(home && *home ? home : "/nonexistent") / ".local/state/capstan/runs";
+}
+
+// The names begin with the time, so their order is their age.
+void remove_oldest(const fs::path& runs) {
+  std::vector<fs::path> all;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(runs, error)) all.push_back(entry.path());
+  std::sort(all.begin(), all.end());
+  for (size_t i = 0; i + kRunsKept < all.size(); ++i) fs::remove_all(all[i], error);
+}
+
+}  // namespace
+
+LogFolder::LogFolder(const std::string& wanted) : path_(wanted), keep_(!wanted.empty()) {
+  std::error_code error;
+  if (keep_) {
+    fs::create_directories(path_, error);
+    if (error) throw invalid_argument("--log-dir {}: {}", wanted, error.message());
+    return;
+  }
+  fs::path runs = state_folder();
+  path_ = runs / fmt::format("{:%Y%m%d-%H%M%S}-{}", fmt::localtime(std::time(nullptr)), getpid());
+  fs::create_directories(path_, error);
+  if (error) path_.clear();
+}
+
+LogFolder::~LogFolder() {
+  if (keep_ || path_.empty()) return;
+  std::error_code error;
+  fs::remove_all(path_, error);
+}
+
+std::string LogFolder::file_for(const TaskId& task) const {
+  if (path_.empty()) return "";
+  return path_ / fmt::format("{}-{}.log", task.job, task.index);
+}
+
+std::string LogFolder::keep() {
+  if (!path_.empty() && !keep_) remove_oldest(path_.parent_path());
+  keep_ = true;
+  return path_;
+}
+
+}  // namespace capstan::jobs

@@ -1,0 +1,147 @@
+#include "jobs/local/process.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "base/error.h"
+
+namespace capstan::jobs {
+namespace {
+
+std::vector<char*> pointers(const std::vector<std::string>& texts) {
+  std::vector<char*> out;
+  for (const std::string& text : texts) out.push_back(const_cast<char*>(text.c_str()));
+  out.push_back(nullptr);
+  return out;
+}
+
+void reset_signals() {
+  for (int signal : {SIGPIPE, SIGINT, SIGTERM, SIGHUP, SIGQUIT}) ::signal(signal, SIG_DFL);
+  sigset_t none;
+  sigemptyset(&none);
+  sigprocmask(SIG_SETMASK, &none, nullptr);
+}
+
+// Runs in the child: only calls that are safe between fork and exec. Returns where it failed.
+int become(char* const* argv, char* const* env, const ProcessOptions& options, int parent) {
+  setpgid(0, 0);
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() != parent) _exit(kill(getpid(), SIGKILL));
+  reset_signals();
+  int null = open("/dev/null", O_RDONLY);
+  if (null < 0 || dup2(null, 0) < 0 || dup2(options.output, 1) < 0 || dup2(1, 2) < 0) return errno;
+  for (int fd : options.inherit) fcntl(fd, F_SETFD, 0);
+  execvpe(argv[0], argv, env);
+  return errno;
+}
+
+[[noreturn]] void throw_exec_error(const std::string& program, int error) {
+  if (error == ENOENT) throw not_found("{}: no such program", program);
+  if (error == EACCES) throw permission_denied("{}: not executable (chmod +x it?)", program);
+  throw internal_error("{}: cannot be started: {}", program, std::strerror(error));
+}
+
+bool has_entry(const std::filesystem::path& environ, const std::string& entry) {
+  std::ifstream file(environ, std::ios::binary);
+  std::string text((std::istreambuf_iterator<char>(file)), {});
+  for (size_t at = 0; at < text.size();) {
+    size_t end = std::min(text.find('\0', at), text.size());
+    if (text.compare(at, end - at, entry) == 0) return true;
+    at = end + 1;
+  }
+  return false;
+}
+
+std::vector<int> processes_with(const std::string& entry) {
+  std::vector<int> found;
+  std::error_code ignored;  // processes come and go while we look
+  for (const auto& dir : std::filesystem::directory_iterator("/proc", ignored)) {
+    std::string name = dir.path().filename();
+    bool is_process = name.find_first_not_of("0123456789") == std::string::npos;
+    if (!is_process || std::stoi(name) == getpid()) continue;
+    if (has_entry(dir.path() / "environ", entry)) found.push_back(std::stoi(name));
+  }
+  return found;
+}
+
+}  // namespace
+
+Process::Process(const ProcessOptions& options) {
+  std::vector<char*> argv = pointers(options.argv), env = pointers(options.env);
+  int pipes[2];
+  if (pipe2(pipes, O_CLOEXEC) != 0) throw_exec_error(options.argv[0], errno);
+  Fd reading(pipes[0]), writing(pipes[1]);
+  int parent = getpid();
+  pid_ = fork();
+  if (pid_ < 0) throw_exec_error(options.argv[0], errno);
+  if (pid_ == 0) {
+    int error = become(argv.data(), env.data(), options, parent);
+    ssize_t ignored = write(writing.get(), &error, sizeof error);
+    _exit(ignored == sizeof error ? 127 : 126);
+  }
+  setpgid(pid_, pid_);
+  writing.reset();
+  int error = 0;
+  if (read(reading.get(), &error, sizeof error) == sizeof error) {  // closed by a good exec
+    waitpid(pid_, nullptr, 0);
+    throw_exec_error(options.argv[0], error);
+  }
+  wait_fd_ = Fd(static_cast<int>(syscall(SYS_pidfd_open, pid_, 0)));  // close-on-exec by itself
+  if (!wait_fd_) {
+    int failure = errno;
+    signal_group(SIGKILL);
+    waitpid(pid_, nullptr, 0);
+    throw_exec_error(options.argv[0], failure);
+  }
+}
+
+Process::~Process() {
+  if (pid_ < 0) return;
+  signal_group(SIGKILL);
+  reap();
+}
+
+void Process::signal_group(int signal) const {
+  if (pid_ > 0) kill(-pid_, signal);
+}
+
+ProcessEnd Process::reap() {
+  // The zombie still holds the group's number, so this cannot hit a stranger.
+  pollfd ended{wait_fd_.get(), POLLIN, 0};
+  poll(&ended, 1, -1);
+  signal_group(SIGKILL);
+  int status = 0;
+  rusage usage{};
+  while (wait4(pid_, &status, 0, &usage) < 0 && errno == EINTR) {
+  }
+  pid_ = -1;
+  int code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  return {code, usage.ru_maxrss * int64_t{1024}};
+}
+
+void kill_processes_with(const std::string& entry) {
+  // A process may fork while we look, hence rounds; a zombie has no environment and ends them.
+  for (int round = 0; round < 100; ++round) {
+    std::vector<int> found = processes_with(entry);
+    if (found.empty()) return;
+    for (int pid : found) {
+      kill(pid, SIGKILL);
+      waitpid(pid, nullptr, WNOHANG);
+    }
+    poll(nullptr, 0, 5);
+  }
+}
+
+}  // namespace capstan::jobs

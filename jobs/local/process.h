@@ -1,0 +1,50 @@
+#pragma once
+
+// One child process in a process group of its own. It dies with us, and whatever it started dies
+// with it.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/fd.h"
+
+namespace capstan::jobs {
+
+struct ProcessOptions {
+  std::vector<std::string> argv;  // argv[0] is looked up in PATH if it has no slash
+  std::vector<std::string> env;   // the whole environment, NAME=VALUE
+  int output = -1;                // becomes stdout and stderr; stdin is /dev/null
+  std::vector<int> inherit;       // kept open under the same numbers
+};
+
+struct ProcessEnd {
+  int exit_code = 0;        // 128 + signal for one that a signal ended
+  int64_t peak_memory = 0;  // bytes
+};
+
+class Process {
+ public:
+  // Throws NotFound, PermissionDenied or Internal, naming the program.
+  explicit Process(const ProcessOptions& options);
+  ~Process();  // kills and reaps what still runs
+  Process(const Process&) = delete;
+  Process& operator=(const Process&) = delete;
+
+  int pid() const { return pid_; }
+  // Readable once the process has ended.
+  int wait_fd() const { return wait_fd_.get(); }
+  void signal_group(int signal) const;
+  // To be called once, after the end: kills what is left of the group, then reaps.
+  ProcessEnd reap();
+
+ private:
+  int pid_ = -1;
+  Fd wait_fd_;
+};
+
+// Kills every process of ours whose initial environment holds `entry` (NAME=VALUE) until there is
+// none, and reaps those that are our children.
+void kill_processes_with(const std::string& entry);
+
+}  // namespace capstan::jobs

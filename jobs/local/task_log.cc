@@ -1,0 +1,89 @@
+#include "jobs/local/task_log.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+
+#include "base/error.h"
+
+namespace capstan::jobs {
+namespace {
+
+constexpr size_t kLinesKept = 50;
+constexpr size_t kLongestLine = 64 * 1024;
+
+bool is_name_char(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
+
+bool equal_ignoring_case(std::string_view a, std::string_view b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](char x, char y) {
+    return std::tolower(static_cast<unsigned char>(x)) ==
+           std::tolower(static_cast<unsigned char>(y));
+  });
+}
+
+// The number after `word` and its separators; the word may end a longer name ("global_step").
+template <class Number>
+std::optional<Number> number_after(std::string_view line, std::string_view word) {
+  for (size_t at = 0; at + word.size() < line.size(); ++at) {
+    if (!equal_ignoring_case(line.substr(at, word.size()), word)) continue;
+    bool inside_a_word = at > 0 && std::isalnum(static_cast<unsigned char>(line[at - 1]));
+    std::string_view rest = line.substr(at + word.size());
+    if (inside_a_word || is_name_char(rest[0])) continue;
+    size_t start = rest.find_first_not_of(" :=\t");
+    if (start == std::string_view::npos || start == 0 || start > 4) continue;
+    rest.remove_prefix(start);
+    Number value{};
+    auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), value);
+    if (error == std::errc()) return value;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+TaskLog::TaskLog(const std::string& path, OnLine on_line) : on_line_(std::move(on_line)) {
+  if (path.empty()) return;
+  file_ = Fd(open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
+  if (!file_) throw internal_error("cannot write the log {}: {}", path, std::strerror(errno));
+}
+
+void TaskLog::feed(std::string_view bytes) {
+  // A full disk must not end the training; the lines still reach the terminal.
+  if (file_ && write(file_.get(), bytes.data(), bytes.size()) < 0) file_.reset();
+  partial_ += bytes;
+  size_t start = 0;
+  for (size_t end; (end = partial_.find('\n', start)) != std::string::npos; start = end + 1) {
+    line(std::string_view(partial_).substr(start, end - start));
+  }
+  partial_.erase(0, start);
+  if (partial_.size() > kLongestLine) finish();
+}
+
+void TaskLog::finish() {
+  if (!partial_.empty()) line(partial_);
+  partial_.clear();
+}
+
+void TaskLog::line(std::string_view text) {
+  // A progress bar rewrites its line: what the eye would see is what follows the last return.
+  if (text.ends_with('\r')) text.remove_suffix(1);
+  text.remove_prefix(text.rfind('\r') == std::string_view::npos ? 0 : text.rfind('\r') + 1);
+  if (last_.size() == kLinesKept) last_.pop_front();
+  last_.emplace_back(text);
+  on_line_(text);
+}
+
+PrintedProgress printed_progress(std::string_view line) {
+  PrintedProgress found;
+  found.step = number_after<int64_t>(line, "step");
+  found.loss = number_after<double>(line, "loss");
+  if (!found.loss) found.loss = number_after<double>(line, "cost");
+  return found;
+}
+
+}  // namespace capstan::jobs

@@ -1,0 +1,47 @@
+#pragma once
+
+// What a task prints: cut into lines, kept in its file, the last lines kept for the report; and,
+// for tasks that have no channel to us, the step and loss that their text mentions.
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/fd.h"
+
+namespace capstan::jobs {
+
+class TaskLog {
+ public:
+  using OnLine = std::function<void(std::string_view)>;
+
+  // An empty path keeps no file. Throws if the file cannot be made.
+  TaskLog(const std::string& path, OnLine on_line);
+
+  void feed(std::string_view bytes);
+  // The task has ended: what it wrote last may lack its newline.
+  void finish();
+  std::vector<std::string> last_lines() const { return {last_.begin(), last_.end()}; }
+
+ private:
+  void line(std::string_view text);
+
+  Fd file_;
+  OnLine on_line_;
+  std::string partial_;
+  std::deque<std::string> last_;
+};
+
+struct PrintedProgress {
+  std::optional<int64_t> step;
+  std::optional<double> loss;
+};
+
+// Finds "step: 12", "global_step=12", "Step 12", "loss: 0.3", "Cost = 1e-3" in a printed line.
+PrintedProgress printed_progress(std::string_view line);
+
+}  // namespace capstan::jobs

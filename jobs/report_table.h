@@ -1,0 +1,17 @@
+#pragma once
+
+// The table at the end of a job: host, port, job, task, done, success, seconds, peak memory.
+
+#include <string>
+#include <vector>
+
+#include "jobs/launcher.h"
+
+namespace capstan::jobs {
+
+std::string report_table(const std::vector<TaskReport>& tasks);
+
+// "512 B", "45.1 MB", "1.2 GB" (powers of 1000).
+std::string human_bytes(int64_t bytes);
+
+}  // namespace capstan::jobs

@@ -1,0 +1,161 @@
+#include "jobs/terminal.h"
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+
+#include "jobs/report_table.h"
+
+namespace capstan::jobs {
+namespace {
+
+constexpr double kRateWindow = 5;      // seconds
+constexpr double kLiveInterval = 0.1;  // between two drawings
+constexpr double kPlainInterval = 10;  // between two lines in a pipe
+constexpr size_t kAtomicWrite = 4096;  // a pipe that is writable takes as much without blocking
+constexpr std::array<int, 6> kColours = {36, 32, 33, 35, 34, 31};
+
+double now() {
+  auto time = std::chrono::steady_clock::now().time_since_epoch();
+  return std::chrono::duration<double>(time).count();
+}
+
+std::string duration_text(double seconds) {
+  auto whole = static_cast<int64_t>(seconds + 0.5);
+  if (whole < 60) return fmt::format("{} s", whole);
+  if (whole < 3600) return fmt::format("{} min {:02} s", whole / 60, whole % 60);
+  return fmt::format("{} h {:02} min", whole / 3600, whole % 3600 / 60);
+}
+
+size_t columns(int fd) {
+  winsize size{};
+  return ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
+}
+
+}  // namespace
+
+void StepRate::add(double time, int64_t step) {
+  if (!seen_.empty() && step < seen_.back().second) return;  // another task is behind
+  seen_.emplace_back(time, step);
+  while (seen_.size() > 2 && time - seen_.front().first > kRateWindow) seen_.pop_front();
+}
+
+double StepRate::per_second() const {
+  if (seen_.size() < 2) return 0;
+  double time = seen_.back().first - seen_.front().first;
+  return time > 0 ? static_cast<double>(seen_.back().second - seen_.front().second) / time : 0;
+}
+
+Terminal::Terminal(TerminalOptions options, std::function<void()> reader_gone)
+    : options_(options), reader_gone_(std::move(reader_gone)) {}
+
+void Terminal::started(const TaskReport& task) {
+  ++live_tasks_;
+  colours_.emplace(task.task, kColours[colours_.size() % kColours.size()]);
+}
+
+void Terminal::log(const TaskId& task, std::string_view line) { show(prefix(task), line); }
+
+void Terminal::progress(const TaskId&, const Progress& progress) {
+  progress_.step = std::max(progress_.step, progress.step);
+  if (progress.loss) progress_.loss = progress.loss;
+  progress_.last_step = std::max(progress_.last_step, progress.last_step);
+  rate_.add(now(), progress_.step);
+}
+
+void Terminal::ended(const TaskReport& task) {
+  --live_tasks_;
+  if (task.state == TaskState::kFailed) {
+    note(fmt::format("{} failed with exit code {}", task.task.name(), task.exit_code));
+  }
+}
+
+void Terminal::note(std::string_view text) { show("[capstan] ", text); }
+
+void Terminal::tick() {
+  double time = now();
+  if (time - last_drawn_ < (options_.live ? kLiveInterval : kPlainInterval)) return;
+  bool first = last_drawn_ == 0;
+  last_drawn_ = time;
+  if (options_.live) {
+    std::string line = status().substr(0, columns(options_.out) - 1);
+    write(options_.out, "\r\x1b[K" + line);
+    drawn_ = true;
+  } else if (!first && progress_.step > 0) {
+    note(status());
+  }
+}
+
+std::string Terminal::status() const {
+  std::string text;
+  double rate = rate_.per_second();
+  if (progress_.step > 0) {
+    text += fmt::format("step {}", progress_.step);
+    if (progress_.last_step > 0) text += fmt::format("/{}", progress_.last_step);
+    text += "  ";
+  }
+  if (progress_.loss) text += fmt::format("loss {:.5g}  ", *progress_.loss);
+  if (rate > 0) text += fmt::format("{:.{}f} steps/s  ", rate, rate < 10 ? 1 : 0);
+  text += fmt::format("{} task{}", live_tasks_, live_tasks_ == 1 ? "" : "s");
+  int64_t left = progress_.last_step - progress_.step;
+  if (rate > 0 && left > 0) {
+    text += fmt::format("  ETA {}", duration_text(static_cast<double>(left) / rate));
+  }
+  return text;
+}
+
+void Terminal::finish(const JobReport& report) {
+  clear_live_line();
+  if (report.cause && !report.last_lines.empty()) {
+    const TaskReport& cause = report.tasks[*report.cause];
+    write(options_.err, fmt::format("\nlast lines of {}:\n", cause.task.name()));
+    for (const std::string& line : report.last_lines) write(options_.err, "  " + line + "\n");
+  }
+  write(options_.out, "\n" + report_table(report.tasks));
+  if (!report.reason.empty()) {
+    write(options_.err, fmt::format("capstan: {}\n", report.reason));
+    if (report.cause && !report.tasks[*report.cause].error.empty()) {
+      write(options_.err, fmt::format("  {}\n", report.tasks[*report.cause].error));
+    }
+  }
+  if (!report.log_dir.empty()) write(options_.err, fmt::format("logs: {}\n", report.log_dir));
+}
+
+std::string Terminal::prefix(const TaskId& task) {
+  if (!options_.colour) return fmt::format("[{}] ", task.name());
+  return fmt::format("\x1b[{}m[{}]\x1b[0m ", colours_[task], task.name());
+}
+
+void Terminal::show(std::string_view prefix, std::string_view line) {
+  clear_live_line();
+  write(options_.out, fmt::format("{}{}\n", prefix, line));
+}
+
+void Terminal::clear_live_line() {
+  if (drawn_) write(options_.out, "\r\x1b[K");
+  drawn_ = false;
+}
+
+void Terminal::write(int fd, std::string_view text) {
+  while (!text.empty() && !deaf_) {
+    pollfd fds[2] = {{fd, POLLOUT, 0}, {options_.interrupt, POLLIN, 0}};
+    if (poll(fds, 2, -1) < 0 && errno == EINTR) continue;
+    if (fds[0].revents == 0) return;  // interrupted, and nobody reads: the line is lost
+    ssize_t n = ::write(fd, text.data(), std::min(text.size(), kAtomicWrite));
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) {
+      deaf_ = true;
+      reader_gone_();
+      return;
+    }
+    text.remove_prefix(static_cast<size_t>(n));
+  }
+}
+
+}  // namespace capstan::jobs

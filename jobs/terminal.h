@@ -1,0 +1,67 @@
+#pragma once
+
+// Shows a job to a person: every task's lines with a prefix, a live line on a terminal, plain
+// lines in a pipe, and at the end the cause of a failure and the table.
+
+#include <deque>
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "jobs/launcher.h"
+
+namespace capstan::jobs {
+
+struct TerminalOptions {
+  int out = 1;
+  int err = 2;
+  bool live = false;    // redraw a status line at the bottom
+  bool colour = false;  // of the prefixes
+  int interrupt = -1;   // readable: do not wait for a reader who does not read
+};
+
+// Steps per second over the last few seconds.
+class StepRate {
+ public:
+  void add(double time, int64_t step);
+  double per_second() const;  // 0: not known yet
+
+ private:
+  std::deque<std::pair<double, int64_t>> seen_;
+};
+
+class Terminal : public JobObserver {
+ public:
+  // `reader_gone` is called when nobody reads our output any more.
+  Terminal(TerminalOptions options, std::function<void()> reader_gone);
+
+  void started(const TaskReport& task) override;
+  void log(const TaskId& task, std::string_view line) override;
+  void progress(const TaskId& task, const Progress& progress) override;
+  void ended(const TaskReport& task) override;
+  void note(std::string_view text) override;
+  void tick() override;
+
+  void finish(const JobReport& report);
+  // "step 120/500  loss 0.31  810 steps/s  4 tasks  ETA 1 s"
+  std::string status() const;
+
+ private:
+  std::string prefix(const TaskId& task);
+  void show(std::string_view prefix, std::string_view line);
+  void write(int fd, std::string_view text);
+  void clear_live_line();
+
+  const TerminalOptions options_;
+  std::function<void()> reader_gone_;
+  std::map<TaskId, int> colours_;
+  int live_tasks_ = 0;
+  Progress progress_;
+  StepRate rate_;
+  double last_drawn_ = 0;
+  bool drawn_ = false, deaf_ = false;
+};
+
+}  // namespace capstan::jobs

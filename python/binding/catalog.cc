@@ -1,0 +1,52 @@
+// The rows of the catalog, for the Python functions that are derived from them.
+
+#include <nanobind/stl/string.h>
+
+#include "convert.h"
+#include "graph/attr_kind.h"
+#include "handles.h"
+#include "ops/catalog.h"
+
+namespace capstan {
+namespace {
+
+nb::str text(std::string_view value) { return nb::str(value.data(), value.size()); }
+
+// (name, count attr, type attr, list attr, fixed type, is a reference)
+nb::tuple arg_row(const OpDef& def, const ArgDef& arg) {
+  ArgType type = arg_type(def, arg);
+  return nb::make_tuple(text(arg.name), text(type.count_attr), text(type.type_attr),
+                        text(type.list_attr), int(type.fixed), type.ref);
+}
+
+// (name, kind, allowed values, default as (kind, value) or None)
+nb::tuple attr_row(const AttrDef& attr) {
+  std::optional<Attr> value = default_attr(attr);
+  return nb::make_tuple(text(attr.name), text(base_kind(attr)), text(allowed_values(attr)),
+                        value ? attr_to_python(*value) : nb::object(nb::none()));
+}
+
+nb::object op_row(const std::string& name) {
+  const OpDef* def = standard_catalog().find(name);
+  if (!def) return nb::none();
+  nb::list inputs, outputs, attrs;
+  for (const ArgDef& arg : def->inputs) inputs.append(arg_row(*def, arg));
+  for (const ArgDef& arg : def->outputs) outputs.append(arg_row(*def, arg));
+  for (const AttrDef& attr : def->attrs) attrs.append(attr_row(attr));
+  return nb::make_tuple(text(def->name), text(def->doc), inputs, outputs, attrs);
+}
+
+nb::list op_names() {
+  nb::list names;
+  for (const OpDef* def : standard_catalog().all()) names.append(text(def->name));
+  return names;
+}
+
+}  // namespace
+
+void bind_catalog(nb::module_& m) {
+  m.def("op_row", &op_row);
+  m.def("op_names", &op_names);
+}
+
+}  // namespace capstan

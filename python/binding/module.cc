@@ -1,0 +1,16 @@
+// The extension `capstan._capstan`: conversions only.
+
+#include "cluster.h"
+#include "handles.h"
+
+NB_MODULE(_capstan, m) {
+  // The default graph lives until the interpreter ends: no leak, no message.
+  nanobind::set_leak_warnings(false);
+  capstan::bind_errors(m);
+  capstan::bind_elements(m);
+  capstan::bind_graph(m);
+  capstan::bind_catalog(m);
+  capstan::bind_settings(m);
+  capstan::bind_cluster(m);
+  capstan::bind_session(m);
+}

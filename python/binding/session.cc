@@ -1,0 +1,173 @@
+// Sessions as Python sees them. A run releases the interpreter; while it waits it looks for signals.
+
+#include "session/session.h"
+
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <cstdio>
+
+#include "cluster.h"
+#include "handles.h"
+#include "run.h"
+
+namespace capstan {
+namespace {
+
+// The Python exception that a signal handler raised during a wait. The engine only sees that the run
+// was cancelled; the exception itself is raised when the run has ended.
+struct Interrupt {
+  nb::object exception;
+
+  void check() {
+    nb::gil_scoped_acquire gil;
+    if (PyErr_CheckSignals() == 0) return;
+    PyObject *type, *value, *trace;
+    PyErr_Fetch(&type, &value, &trace);
+    PyErr_NormalizeException(&type, &value, &trace);
+    exception = nb::steal(value);
+    Py_XDECREF(type);
+    Py_XDECREF(trace);
+    throw cancelled("the run was interrupted");
+  }
+
+  void raise_pending() {
+    if (!exception.is_valid()) return;
+    nb::object pending = std::move(exception);
+    PyErr_SetObject((PyObject*)Py_TYPE(pending.ptr()), pending.ptr());
+    throw nb::python_error();
+  }
+};
+
+struct SessionHandle {
+  Ref graph;
+  Numpy numpy;
+  std::shared_ptr<Interrupt> interrupt = std::make_shared<Interrupt>();
+  std::unique_ptr<Session> session;
+
+  // Threads of the session may be waiting for the interpreter.
+  ~SessionHandle() {
+    nb::gil_scoped_release release;
+    session.reset();
+  }
+};
+
+int traverse_session(PyObject* self, visitproc visit, void* arg) {
+  Py_VISIT(Py_TYPE(self));
+  if (nb::inst_ready(self)) Py_VISIT(nb::inst_ptr<SessionHandle>(self)->graph.ptr());
+  return 0;
+}
+
+// The engine's session points into the graph: it goes first.
+int clear_session(PyObject* self) {
+  if (!nb::inst_ready(self)) return 0;
+  auto* handle = nb::inst_ptr<SessionHandle>(self);
+  std::unique_ptr<Session> session = std::move(handle->session);
+  {
+    nb::gil_scoped_release release;
+    session.reset();
+  }
+  Ref graph = std::move(handle->graph);
+  return 0;
+}
+
+PyType_Slot kSessionSlots[] = {{Py_tp_traverse, (void*)traverse_session},
+                               {Py_tp_clear, (void*)clear_session},
+                               {0, nullptr}};
+
+void notice(const std::string& line) { fmt::print(stderr, "capstan: {}\n", line); }
+
+void start(SessionHandle* self, nb::object graph, const std::string& target, nb::object server,
+           std::vector<std::string> device_filters, int threads) {
+  new (self) SessionHandle();
+  SessionOptions options;
+  options.target = target;
+  options.server = server_of(server);
+  options.device_filters = std::move(device_filters);
+  options.threads = threads;
+  options.on_wait = [interrupt = self->interrupt] { interrupt->check(); };
+  options.on_notice = notice;
+  self->graph = graph;
+  Graph& engine_graph = graph_handle(graph).graph;
+  nb::gil_scoped_release release;
+  self->session = std::make_unique<Session>(engine_graph, std::move(options));
+}
+
+Session& open_session(SessionHandle& self) {
+  if (!self.session || self.session->closed()) {
+    PyErr_SetString(PyExc_RuntimeError, "Attempted to use a closed Session.");
+    throw nb::python_error();
+  }
+  if (self.session->graph().size() == 0) {
+    PyErr_SetString(PyExc_RuntimeError,
+                    "The Session graph is empty. Add operations to the graph before calling run().");
+    throw nb::python_error();
+  }
+  return *self.session;
+}
+
+RunOptions run_options(nb::handle options) {
+  RunOptions made;
+  if (!options.is_none()) made.timeout_ms = nb::cast<int64_t>(options.attr("timeout_in_ms"));
+  return made;
+}
+
+// The error as Python's, with the line of the program that made the failing node.
+[[noreturn]] void raise_run_error(SessionHandle& self, const Error& error) {
+  self.interrupt->raise_pending();
+  Node* node = error.op().empty() ? nullptr : graph_handle(self.graph).graph.find(error.op());
+  nb::object op = node ? operation_object(self.graph, *node) : nb::object(nb::none());
+  nb::object make = nb::module_::import_("capstan.errors").attr("from_run");
+  nb::object exception = make(int(error.code()), error.message(), error.op(), error.task(), op);
+  PyErr_SetObject((PyObject*)Py_TYPE(exception.ptr()), exception.ptr());
+  throw nb::python_error();
+}
+
+nb::object run(SessionHandle& self, nb::handle fetches, nb::handle feed_dict, nb::handle options,
+               nb::handle) {
+  Session& session = open_session(self);
+  Fetches flat(self.graph, fetches);
+  Feeds feeds = convert_feeds(self.graph, feed_dict, self.numpy);
+  RunOptions engine_options = run_options(options);
+  try {
+    std::shared_ptr<Executable> executable = session.prepare(feeds.outputs, flat.outputs(), flat.targets());
+    RunResult result;
+    {
+      nb::gil_scoped_release release;
+      result = session.run(*executable, feeds.values, engine_options);
+    }
+    return flat.build(result.values, self.numpy);
+  } catch (const Error& error) {
+    raise_run_error(self, error);
+  }
+}
+
+void close(SessionHandle& self) {
+  if (!self.session) return;
+  nb::gil_scoped_release release;
+  self.session->close();
+}
+
+void reset(const std::string& target, nb::object server, std::vector<std::string> containers) {
+  SessionOptions options;
+  options.target = target;
+  options.server = server_of(server);
+  nb::gil_scoped_release release;
+  Session::reset(options, containers);
+}
+
+}  // namespace
+
+void bind_session(nb::module_& m) {
+  nb::class_<SessionHandle>(m, "SessionBase", nb::type_slots(kSessionSlots), nb::is_weak_referenceable())
+      .def("__init__", &start, nb::arg("graph"), nb::arg("target"), nb::arg("server").none(),
+           nb::arg("device_filters"), nb::arg("threads"))
+      .def("run", &run, nb::arg("fetches").none(), nb::arg("feed_dict") = nb::none(),
+           nb::arg("options") = nb::none(), nb::arg("run_metadata") = nb::none())
+      .def("close", &close)
+      .def_prop_ro("_closed", [](SessionHandle& self) { return !self.session || self.session->closed(); })
+      .def_prop_ro("graph", [](SessionHandle& self) { return self.graph; });
+  m.def("reset_containers", &reset, nb::arg(), nb::arg().none(), nb::arg());
+}
+
+}  // namespace capstan

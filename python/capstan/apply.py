@@ -1,0 +1,200 @@
+"""Nodes from the rows of the catalog: one function per op, derived from its row.
+
+`apply_op("MatMul", a=x, b=y, transpose_b=True)` converts the inputs (constants are named after the
+argument, under the op's name), lets the engine infer the types, and returns the outputs.
+"""
+
+import collections
+
+from capstan import _capstan, convert, dtypes, graph as graphs
+from capstan.elements import Tensor
+
+
+class Arg:
+    __slots__ = ("name", "count", "type_attr", "list_attr", "fixed", "is_ref")
+
+    def __init__(self, row):
+        self.name, self.count, self.type_attr, self.list_attr, fixed, self.is_ref = row
+        self.fixed = dtypes.from_number(fixed) if fixed else None
+
+    @property
+    def is_list(self):
+        return bool(self.count or self.list_attr)
+
+
+class Row:
+    """An op's row, as Python needs it."""
+
+    def __init__(self, row):
+        self.name, self.doc, inputs, outputs, attrs = row
+        self.inputs = [Arg(arg) for arg in inputs]
+        self.outputs = [Arg(arg) for arg in outputs]
+        self.attrs = {name: (kind, default) for name, kind, _, default in attrs}
+        inferred = {a for arg in self.inputs for a in (arg.count, arg.type_attr, arg.list_attr) if a}
+        required = [a for a, (_, default) in self.attrs.items() if default is None and a not in inferred]
+        optional = [a for a, (_, default) in self.attrs.items()
+                    if default is not None and a not in inferred]
+        # As TensorFlow's generated functions order them.
+        self.parameters = [arg.name for arg in self.inputs] + required + optional
+        self.result = self._result_type()
+
+    def _result_type(self):
+        if len(self.outputs) < 2:
+            return None
+        return collections.namedtuple(self.name, [arg.name for arg in self.outputs], rename=True)
+
+
+_rows = {}
+
+
+def find_row(op_type):
+    """The row of an op, or None."""
+    if op_type not in _rows:
+        raw = _capstan.op_row(op_type)
+        _rows[op_type] = None if raw is None else Row(raw)
+    return _rows[op_type]
+
+
+def apply_op(op_type, name=None, **arguments):
+    """Adds a node and returns its outputs (the operation itself when there are none)."""
+    row = find_row(op_type)
+    if row is None:
+        # The engine's message names the op, the program's line and the nearest ops.
+        graphs.get_default_graph()._create_op(op_type, (), {}, name or op_type)
+    inputs = [arguments.pop(arg.name) for arg in row.inputs]
+    attrs = {key: value for key, value in arguments.items() if value is not None}
+    graph = graphs._graph_of(_flat(inputs))
+    if all(_is_ready(arg, value) for arg, value in zip(row.inputs, inputs)):
+        return _outputs(row, graph._create_op(op_type, _flat(inputs), attrs, name or op_type))
+    with graphs.name_scope(name or op_type, values=_flat(inputs)) as scope:
+        tensors = _convert_inputs(row, inputs, attrs)
+        op = graph._create_op(op_type, tensors, attrs, scope)
+    return _outputs(row, op)
+
+
+def _flat(inputs):
+    return [item for value in inputs
+            for item in (value if isinstance(value, (list, tuple)) else (value,))]
+
+
+def _is_ready(arg, value):
+    if arg.is_list:
+        return isinstance(value, (list, tuple)) and all(isinstance(v, Tensor) for v in value)
+    return isinstance(value, Tensor)
+
+
+def _known_types(row, inputs, attrs):
+    """Type attrs that are given, or that follow from inputs which are tensors already."""
+    known = {}
+    for attr, value in attrs.items():
+        if row.attrs.get(attr, ("",))[0] == "type":
+            known[attr] = dtypes.as_dtype(value).base_dtype
+    for arg, value in zip(row.inputs, inputs):
+        if not arg.type_attr or arg.type_attr in known:
+            continue
+        for item in value if isinstance(value, (list, tuple)) else (value,):
+            if isinstance(item, Tensor) or hasattr(item, "_as_tensor"):
+                known[arg.type_attr] = item.dtype.base_dtype
+                break
+    return known
+
+
+def _default_type(row, attr):
+    kind_and_default = row.attrs.get(attr)
+    default = kind_and_default[1] if kind_and_default else None
+    return None if default is None else dtypes.from_number(default[1])
+
+
+def _convert_inputs(row, inputs, attrs):
+    known = _known_types(row, inputs, attrs)
+    tensors = []
+    for arg, value in zip(row.inputs, inputs):
+        dtype = arg.fixed or known.get(arg.type_attr)
+        hint = _default_type(row, arg.type_attr)
+        if arg.is_list:
+            if not isinstance(value, (list, tuple)):
+                raise TypeError("Expected list for '%s' argument to '%s' Op, not %r." % (
+                    arg.name, row.name, value))
+            made = [_convert_one(row, arg, item, dtype, hint, "%s_%d" % (arg.name, i))
+                    for i, item in enumerate(value)]
+        else:
+            made = [_convert_one(row, arg, value, dtype, hint, arg.name)]
+        if arg.type_attr and made:
+            known.setdefault(arg.type_attr, made[0].dtype.base_dtype)
+        tensors.extend(made)
+    return tensors
+
+
+def _convert_one(row, arg, value, dtype, hint, name):
+    try:
+        tensor = convert.convert_to_tensor(value, None if _is_tensor(value) else dtype, name,
+                                           hint, as_ref=arg.is_ref)
+    except ValueError as error:
+        if value is None:
+            raise ValueError("Argument '%s' of '%s' Op is None: a tensor is needed."
+                             % (arg.name, row.name)) from None
+        raise error
+    if dtype is not None and tensor.dtype.base_dtype is not dtype:
+        raise TypeError("Input '%s' of '%s' Op has type %s that does not match %s." % (
+            arg.name, row.name, tensor.dtype.base_dtype.name, dtype.name))
+    return tensor
+
+
+def _is_tensor(value):
+    return isinstance(value, Tensor) or hasattr(value, "_as_tensor")
+
+
+def _outputs(row, op):
+    if not row.outputs:
+        return op
+    outputs = op.outputs
+    if row.result is None:
+        return outputs if row.outputs[0].is_list else outputs[0]
+    if any(arg.is_list for arg in row.outputs):
+        return outputs
+    return row.result(*outputs)
+
+
+# --- Functions derived from rows --------------------------------------------------------------------
+
+
+def _key(name):
+    return name.replace("_", "").lower()
+
+
+_names_by_key = {}
+
+
+def op_named(name):
+    """The op whose derived function has this name ("matmul", "mat_mul", "MatMul"), or None."""
+    if not _names_by_key:
+        for op in _capstan.op_names():
+            _names_by_key.setdefault(_key(op), op)
+    return _names_by_key.get(_key(name))
+
+
+def function_for(op_type):
+    """The function of an op, with its row's arguments in TensorFlow's order."""
+    row = find_row(op_type)
+
+    def function(*args, **kwargs):
+        name = kwargs.pop("name", None)
+        if len(args) > len(row.parameters):
+            *args, name = args
+        if len(args) > len(row.parameters):
+            raise TypeError("%s takes %d arguments (%s), not %d" % (
+                op_type, len(row.parameters), ", ".join(row.parameters), len(args)))
+        arguments = dict(zip(row.parameters, args))
+        for key, value in kwargs.items():
+            if key not in row.parameters:
+                raise TypeError("%s has no argument '%s'; it takes %s" % (
+                    op_type, key, ", ".join(row.parameters)))
+            arguments[key] = value
+        missing = [arg.name for arg in row.inputs if arg.name not in arguments]
+        if missing:
+            raise TypeError("%s needs the argument '%s'" % (op_type, missing[0]))
+        return apply_op(op_type, name=name, **arguments)
+
+    function.__name__ = op_type
+    function.__doc__ = "%s\n\nArguments: %s." % (row.doc, ", ".join(row.parameters + ["name"]))
+    return function

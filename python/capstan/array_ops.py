@@ -1,0 +1,391 @@
+"""Shapes, slices, joins and fills."""
+
+import numpy as np
+
+from capstan import convert, dtypes
+from capstan.apply import apply_op
+from capstan.convert import constant, convert_to_tensor
+from capstan.elements import Tensor
+from capstan.graph import name_scope
+from capstan.math_ops import _either
+from capstan.shapes import TensorShape
+
+newaxis = None
+
+
+def placeholder(dtype, shape=None, name=None):
+    return apply_op("Placeholder", dtype=dtypes.as_dtype(dtype).base_dtype,
+                    shape=TensorShape(shape), name=name)
+
+
+def placeholder_with_default(input, shape, name=None):
+    return apply_op("PlaceholderWithDefault", input=input, shape=TensorShape(shape), name=name)
+
+
+def identity(input, name=None):
+    return apply_op("Identity", input=convert_to_tensor(input, name="input"), name=name)
+
+
+def stop_gradient(input, name=None):
+    return apply_op("StopGradient", input=input, name=name)
+
+
+# --- Shapes -----------------------------------------------------------------------------------------
+
+
+def shape(input, name=None, out_type=dtypes.int32):
+    return _shape(input, name, out_type, optimize=True)
+
+
+def _shape(input, name=None, out_type=dtypes.int32, optimize=True):
+    """A constant where the shape is known, unless the caller wants the node itself."""
+    out_type = dtypes.as_dtype(out_type)
+    with name_scope(name, "Shape", [input]) as scope:
+        input = convert_to_tensor(input)
+        if optimize and input.shape.is_fully_defined():
+            return constant(input.shape.as_list(), out_type, name=scope)
+        return apply_op("Shape", input=input, out_type=out_type, name=scope)
+
+
+def size(input, name=None, out_type=dtypes.int32):
+    out_type = dtypes.as_dtype(out_type)
+    with name_scope(name, "Size", [input]) as scope:
+        input = convert_to_tensor(input)
+        if input.shape.is_fully_defined():
+            return constant(input.shape.num_elements(), out_type, name=scope)
+        return apply_op("Size", input=input, out_type=out_type, name=scope)
+
+
+def rank(input, name=None):
+    with name_scope(name, "Rank", [input]) as scope:
+        input = convert_to_tensor(input)
+        if input.shape.ndims is not None:
+            return constant(input.shape.ndims, dtypes.int32, name=scope)
+        return apply_op("Rank", input=input, name=scope)
+
+
+def reshape(tensor, shape, name=None):
+    return apply_op("Reshape", tensor=tensor, shape=_shape_argument(shape), name=name)
+
+
+def _shape_argument(shape):
+    return shape.as_list() if isinstance(shape, TensorShape) else shape
+
+
+def expand_dims(input, axis=None, name=None, dim=None):
+    axis = _either(axis, dim, "axis", "dim")
+    if axis is None:
+        raise ValueError("Must specify an axis argument to tf.expand_dims()")
+    return apply_op("ExpandDims", input=input, dim=axis, name=name)
+
+
+def squeeze(input, axis=None, name=None, squeeze_dims=None):
+    axis = _either(axis, squeeze_dims, "axis", "squeeze_dims")
+    axis = [] if axis is None else [axis] if np.isscalar(axis) else list(axis)
+    return apply_op("Squeeze", input=input, squeeze_dims=axis, name=name)
+
+
+def transpose(a, perm=None, name="transpose", conjugate=False):
+    with name_scope(name, "transpose", [a]) as scope:
+        a = convert_to_tensor(a, name="a")
+        if perm is None:
+            perm = _reversed_axes(a)
+        return apply_op("Transpose", x=a, perm=perm, name=scope)
+
+
+def _reversed_axes(a):
+    if a.shape.ndims is not None:
+        return np.arange(a.shape.ndims - 1, -1, -1, dtype=np.int32)
+    from capstan import math_ops
+
+    a_rank = apply_op("Rank", input=a)
+    return (a_rank - 1) - math_ops.range(0, a_rank, 1)
+
+
+# --- Fills ------------------------------------------------------------------------------------------
+
+
+def fill(dims, value, name=None):
+    return apply_op("Fill", dims=dims, value=value, name=name)
+
+
+def _constant_if_small(value, shape, dtype, name):
+    try:
+        if np.prod(shape) < 1000:
+            return constant(value, dtype=dtype, shape=shape, name=name)
+    except (NotImplementedError, TypeError, ValueError):
+        pass  # the shape holds tensors: a Fill it is
+    return None
+
+
+def _filled_with(value_of, default_name):
+    def make(shape, dtype=dtypes.float32, name=None):
+        dtype = dtypes.as_dtype(dtype).base_dtype
+        value = value_of(dtype)
+        with name_scope(name, default_name, [shape]) as scope:
+            shape = _static_shape(shape)
+            if not isinstance(shape, Tensor):
+                small = _constant_if_small(value, shape, dtype, scope)
+                if small is not None:
+                    return small
+                shape = convert_to_tensor(_plain_shape(shape), dtype=dtypes.int32,
+                                          name="shape_as_tensor") \
+                    if not _has_tensors(shape) else convert_to_tensor(shape, dtype=dtypes.int32)
+            if shape.shape.ndims == 0:
+                shape = reshape(shape, [-1])
+            return fill(shape, constant(value, dtype=dtype), name=scope)
+
+    make.__name__ = default_name
+    return make
+
+
+def _static_shape(shape):
+    return shape.as_list() if isinstance(shape, TensorShape) else shape
+
+
+def _plain_shape(shape):
+    return [int(dim) for dim in (shape if hasattr(shape, "__iter__") else [shape])]
+
+
+def _has_tensors(shape):
+    return isinstance(shape, (list, tuple)) and any(convert.is_tensor(dim) for dim in shape)
+
+
+def _zero(dtype):
+    return "" if dtype is dtypes.string else False if dtype is dtypes.bool else 0
+
+
+zeros = _filled_with(_zero, "zeros")
+ones = _filled_with(lambda dtype: True if dtype is dtypes.bool else 1, "ones")
+
+
+def zeros_like(tensor, dtype=None, name=None, optimize=True):
+    with name_scope(name, "zeros_like", [tensor]) as scope:
+        tensor = convert_to_tensor(tensor, name="tensor")
+        wanted = tensor.dtype.base_dtype if dtype is None else dtypes.as_dtype(dtype).base_dtype
+        if optimize and tensor.shape.is_fully_defined():
+            return zeros(tensor.shape, dtype=wanted, name=scope)
+        if wanted is not tensor.dtype.base_dtype:
+            return zeros(_shape(tensor, optimize=optimize), dtype=wanted, name=scope)
+        return apply_op("ZerosLike", x=tensor, name=scope)
+
+
+def ones_like(tensor, dtype=None, name=None, optimize=True):
+    with name_scope(name, "ones_like", [tensor]) as scope:
+        tensor = convert_to_tensor(tensor, name="tensor")
+        if optimize and tensor.shape.is_fully_defined():
+            dims = _ones_shape(tensor)
+        else:
+            dims = _shape(tensor, optimize=False)
+        return ones(dims, dtype=dtype or tensor.dtype.base_dtype, name=scope)
+
+
+def _ones_shape(tensor):
+    with name_scope("Shape"):
+        return convert_to_tensor(tensor.shape, dtype=dtypes.int32)
+
+
+def one_hot(indices, depth, on_value=None, off_value=None, axis=None, dtype=None, name=None):
+    with name_scope(name, "one_hot", [indices, depth, on_value, off_value]) as scope:
+        given = [value for value in (on_value, off_value) if value is not None]
+        dtype = _one_hot_type(given, dtype)
+        on_name, off_name = "on_value", "off_value"
+        on = _one_hot_value(on_value, 1, dtype, on_name)
+        off = _one_hot_value(off_value, 0, dtype, off_name)
+        return apply_op("OneHot", indices=indices, depth=depth, on_value=on, off_value=off,
+                        axis=-1 if axis is None else axis, name=scope)
+
+
+def _one_hot_type(given, dtype):
+    if dtype is not None:
+        return dtypes.as_dtype(dtype).base_dtype
+    if not given:
+        return dtypes.float32
+    value = given[0]
+    return value.dtype.base_dtype if convert.is_tensor(value) else None
+
+
+def _one_hot_value(value, default, dtype, name):
+    """A value that is given is a plain constant; a default is named after its argument."""
+    if value is None:
+        return convert_to_tensor(default, dtype or dtypes.float32, name=name)
+    return convert_to_tensor(value, dtype_hint=dtype)
+
+
+# --- Joins ------------------------------------------------------------------------------------------
+
+
+def concat(values, axis=None, name="concat", concat_dim=None):
+    """1.x order concat(values, axis); the 0.x order concat(axis, values) is told by its types."""
+    axis = _either(axis, concat_dim, "axis", "concat_dim")
+    if _looks_like_values(axis) and not _looks_like_values(values):
+        values, axis = axis, values
+    if not isinstance(values, (list, tuple)):
+        values = [values]
+    if len(values) == 1:
+        with name_scope(name) as scope:
+            convert_to_tensor(axis, name="concat_dim", dtype=dtypes.int32)
+            return identity(values[0], name=scope + "concat")
+    return apply_op("ConcatV2", values=list(values), axis=axis, name=name)
+
+
+def _looks_like_values(value):
+    return isinstance(value, (list, tuple)) or getattr(getattr(value, "shape", None), "ndims", None) not in (None, 0)
+
+
+def split(value, num_or_size_splits=None, axis=0, num=None, name="split", split_dim=None,
+          num_split=None):
+    """1.x order split(value, n, axis); the 0.x order split(axis, n, value) is told by its types."""
+    if isinstance(value, int) and convert.is_tensor(axis):
+        value, axis = axis, value
+    if split_dim is not None:
+        axis = split_dim
+    pieces = _either(num_or_size_splits, num_split, "num_or_size_splits", "num_split")
+    if isinstance(pieces, int):
+        return apply_op("Split", split_dim=axis, num_split=pieces, value=value, name=name)
+    sizes = convert_to_tensor(pieces)
+    if sizes.shape.ndims == 0:
+        raise ValueError("Rank-0 tensors are not supported as the num_or_size_splits argument to "
+                         "split: give a Python int")
+    num = sizes.shape.as_list()[0] if num is None else num
+    return apply_op("SplitV", value=value, size_splits=sizes, split_dim=axis, num_split=num, name=name)
+
+
+def stack(values, axis=0, name="stack"):
+    if axis == 0 and not any(convert.is_tensor(value) for value in values):
+        try:
+            return convert_to_tensor(list(values), name=name)
+        except (TypeError, ValueError):
+            pass  # not constants alone: pack them
+    return apply_op("Pack", values=list(values), axis=axis, name=name)
+
+
+def pack(values, axis=0, name="pack"):
+    return stack(values, axis, name)
+
+
+def unstack(value, num=None, axis=0, name="unstack"):
+    if num is None:
+        value = convert_to_tensor(value)
+        num = value.shape.as_list()[axis] if value.shape.ndims is not None else None
+    if num is None:
+        raise ValueError("Cannot infer argument `num` from shape %s" % (value.shape,))
+    return apply_op("Unpack", value=value, num=num, axis=axis, name=name)
+
+
+def unpack(value, num=None, axis=0, name="unpack"):
+    return unstack(value, num, axis, name)
+
+
+def pack_values(values, dtype, name):
+    """A nested list that holds tensors, as one tensor; plain leaves take the type of the tensors."""
+    if dtype is None:
+        dtype = next(leaf.dtype.base_dtype for leaf in convert._leaves(values) if convert.is_tensor(leaf))
+    with name_scope(name) as scope:
+        parts = []
+        for i, value in enumerate(values):
+            if isinstance(value, (list, tuple)) and any(convert.is_tensor(v) for v in convert._leaves(value)):
+                parts.append(pack_values(value, dtype, str(i)))
+            elif convert.is_tensor(value):
+                parts.append(convert_to_tensor(value))
+            else:
+                parts.append(constant(value, dtype=dtype, name=str(i)))
+        return apply_op("Pack", values=parts, axis=0, name=scope)
+
+
+# --- Slices -----------------------------------------------------------------------------------------
+
+
+def slice_(input_, begin, size, name=None):
+    return apply_op("Slice", input=input_, begin=begin, size=size, name=name)
+
+
+def strided_slice(input_, begin, end=None, strides=None, begin_mask=0, end_mask=0, ellipsis_mask=0,
+                  new_axis_mask=0, shrink_axis_mask=0, var=None, name=None):
+    if strides is None:
+        strides = ones_like(begin)
+    return apply_op("StridedSlice", input=input_, begin=begin, end=end, strides=strides, name=name,
+                    begin_mask=begin_mask, end_mask=end_mask, ellipsis_mask=ellipsis_mask,
+                    new_axis_mask=new_axis_mask, shrink_axis_mask=shrink_axis_mask)
+
+
+def _index_part(index, key):
+    """(begin, end, stride, masks) of one item of tensor[...]."""
+    bit = 1 << index
+    if key is Ellipsis:
+        return 0, 0, 1, {"ellipsis_mask": bit}
+    if key is newaxis:
+        return 0, 0, 1, {"new_axis_mask": bit}
+    if not isinstance(key, slice):
+        if isinstance(key, (float, str)) or (isinstance(key, Tensor) and not key.dtype.is_integer):
+            raise TypeError("Only integers, slices (`:`), ellipsis (`...`), tf.newaxis (`None`) and "
+                            "scalar tf.int32/tf.int64 tensors are valid indices, got %r" % (key,))
+        return key, key + 1, 1, {"shrink_axis_mask": bit}
+    masks = {}
+    if key.start is None:
+        masks["begin_mask"] = bit
+    if key.stop is None:
+        masks["end_mask"] = bit
+    return (0 if key.start is None else key.start, 0 if key.stop is None else key.stop,
+            1 if key.step is None else key.step, masks)
+
+
+def getitem(tensor, keys):
+    """tensor[...]: always a StridedSlice."""
+    keys = list(keys) if isinstance(keys, (list, tuple)) else [keys]
+    masks = dict.fromkeys(
+        ("begin_mask", "end_mask", "ellipsis_mask", "new_axis_mask", "shrink_axis_mask"), 0)
+    with name_scope(None, "strided_slice", [tensor] + keys) as scope:
+        begin, end, strides = [], [], []
+        for index, key in enumerate(keys):
+            first, last, step, bits = _index_part(index, key)
+            begin.append(first)
+            end.append(last)
+            strides.append(step)
+            for mask, bit in bits.items():
+                masks[mask] |= bit
+        packed = [stack(part, name="stack") for part in (begin, end, strides)]
+        return apply_op("StridedSlice", input=convert_to_tensor(tensor), begin=packed[0],
+                        end=packed[1], strides=packed[2], name=scope, **masks)
+
+
+Tensor.__getitem__ = getitem
+
+
+def gather(params, indices, validate_indices=None, name=None, axis=None, batch_dims=0):
+    return apply_op("GatherV2", params=params, indices=indices, axis=0 if axis is None else axis,
+                    batch_dims=batch_dims, name=name)
+
+
+def where(condition, x=None, y=None, name=None):
+    if x is None and y is None:
+        with name_scope(name, "Where", [condition]) as scope:
+            condition = convert_to_tensor(condition, dtype=dtypes.bool, name="condition")
+            return apply_op("Where", input=condition, name=scope)
+    if x is None or y is None:
+        raise ValueError("x and y must both be non-None or both be None.")
+    return apply_op("Select", condition=condition, t=x, e=y, name=name)
+
+
+def pad(tensor, paddings, mode="CONSTANT", name=None, constant_values=0):
+    if mode.upper() != "CONSTANT":
+        return apply_op("MirrorPad", input=tensor, paddings=paddings, mode=mode.upper(), name=name)
+    if not convert.is_tensor(constant_values) and constant_values == 0:
+        return apply_op("Pad", input=tensor, paddings=paddings, name=name)
+    return apply_op("PadV2", input=tensor, paddings=paddings, constant_values=constant_values, name=name)
+
+
+def boolean_mask(tensor, mask, name="boolean_mask", axis=None):
+    """The rows where the mask is true."""
+    from capstan import math_ops
+
+    with name_scope(name, values=[tensor, mask]):
+        tensor = convert_to_tensor(tensor, name="tensor")
+        mask = convert_to_tensor(mask, name="mask")
+        width, axis = mask.shape.ndims, axis or 0
+        if not width:
+            raise ValueError("mask cannot be scalar, and its rank must be known")
+        leading = math_ops.reduce_prod(shape(tensor)[axis:axis + width], [0])
+        flat = reshape(tensor, concat([shape(tensor)[:axis], [leading], shape(tensor)[axis + width:]], 0))
+        chosen = squeeze(where(reshape(mask, [-1])), axis=[1])
+        return gather(flat, chosen, axis=axis)

@@ -1,0 +1,285 @@
+"""Clusters: which tasks there are, the server of this process, where new nodes are placed."""
+
+import atexit
+import os
+import sys
+import weakref
+
+from capstan import _capstan, protos
+
+_servers = weakref.WeakValueDictionary()  # by target
+
+
+def server_for(target):
+    """The server of this process that a session's target names, or None."""
+    return _servers.get(target)
+
+
+class ClusterSpec:
+    """Jobs and the addresses of their tasks, from a dict, a ClusterDef or another ClusterSpec."""
+
+    def __init__(self, cluster):
+        if isinstance(cluster, dict):
+            self._jobs = {str(job): _tasks(job, tasks) for job, tasks in cluster.items()}
+        elif isinstance(cluster, protos.ClusterDef):
+            self._jobs = {job.name: dict(job.tasks) for job in cluster.job}
+        elif isinstance(cluster, ClusterSpec):
+            self._jobs = {job: dict(tasks) for job, tasks in cluster._jobs.items()}
+        else:
+            raise TypeError("`cluster` must be a dictionary mapping one or more job names to lists of "
+                            "network addresses, or a `ClusterDef` protocol buffer, not %r" % (cluster,))
+
+    @property
+    def jobs(self):
+        return list(self._jobs)
+
+    def as_dict(self):
+        """Lists where the tasks are numbered without gaps, else dicts."""
+        out = {}
+        for job, tasks in self._jobs.items():
+            dense = sorted(tasks) == list(range(len(tasks)))
+            out[job] = [tasks[i] for i in sorted(tasks)] if dense else dict(tasks)
+        return out
+
+    def as_cluster_def(self):
+        made = protos.ClusterDef()
+        for job in sorted(self._jobs):
+            made.job.add(name=job, tasks=self._jobs[job])
+        return made
+
+    def _job(self, job_name):
+        if job_name not in self._jobs:
+            raise ValueError("No such job in cluster: %r; there are %s"
+                             % (job_name, ", ".join(sorted(self._jobs)) or "none"))
+        return self._jobs[job_name]
+
+    def num_tasks(self, job_name):
+        return len(self._job(job_name))
+
+    def task_indices(self, job_name):
+        return sorted(self._job(job_name))
+
+    def task_address(self, job_name, task_index):
+        tasks = self._job(job_name)
+        if task_index not in tasks:
+            raise ValueError("No task with index %r in job %r" % (task_index, job_name))
+        return tasks[task_index]
+
+    def job_tasks(self, job_name):
+        tasks = self._job(job_name)
+        return [tasks.get(i) for i in range(max(tasks) + 1)] if tasks else []
+
+    def __bool__(self):
+        return bool(self._jobs)
+
+    def __eq__(self, other):
+        return isinstance(other, ClusterSpec) and self._jobs == other._jobs
+
+    def __ne__(self, other):
+        return not self == other
+
+    __hash__ = object.__hash__
+
+    def __repr__(self):
+        return "ClusterSpec(%r)" % (self.as_dict(),)
+
+    __str__ = __repr__
+
+
+def _tasks(job, tasks):
+    if isinstance(tasks, (list, tuple)):
+        tasks = dict(enumerate(tasks))
+    if not isinstance(tasks, dict):
+        raise TypeError("The tasks for job %r must be a list or a dictionary from integers to strings, "
+                        "not %r" % (job, tasks))
+    out = {}
+    for index, address in tasks.items():
+        if not isinstance(address, (str, bytes)):
+            raise TypeError("Task address of job %r must be a string, not %r" % (job, address))
+        out[int(index)] = address.decode() if isinstance(address, bytes) else address
+    return out
+
+
+def _server_def(server_or_cluster, job_name, task_index, protocol):
+    """What a Server was given, in one form."""
+    if isinstance(server_or_cluster, protos.ServerDef):
+        given = protos.ServerDef.FromString(server_or_cluster.SerializeToString())
+        job_name = given.job_name if job_name is None else job_name
+        task_index = given.task_index if task_index is None else task_index
+        protocol = (given.protocol or None) if protocol is None else protocol
+        cluster = ClusterSpec(given.cluster)
+    else:
+        cluster = ClusterSpec(server_or_cluster)
+    if job_name is None:
+        if len(cluster.jobs) != 1:
+            raise ValueError("Must specify an explicit `job_name`: the cluster has %s" % cluster.jobs)
+        job_name = cluster.jobs[0]
+    if task_index is None:
+        indices = cluster.task_indices(job_name)
+        if len(indices) != 1:
+            raise ValueError("Must specify an explicit `task_index`: job %r has %s" % (job_name, indices))
+        task_index = indices[0]
+    return protos.ServerDef(cluster=cluster.as_cluster_def(), job_name=job_name,
+                            task_index=task_index, protocol=protocol or "grpc")
+
+
+class Server:
+    """A task of a cluster, in this process."""
+
+    def __init__(self, server_or_cluster_def, job_name=None, task_index=None, protocol=None,
+                 config=None, start=True):
+        self._server_def = _server_def(server_or_cluster_def, job_name, task_index, protocol)
+        if config is not None:
+            self._server_def.default_session_config = config
+        self._engine = None
+        if start:
+            self.start()
+
+    def start(self):
+        if self._engine is not None:
+            return
+        given = self._server_def
+        jobs = {job.name: dict(job.tasks) for job in given.cluster.job}
+        self._engine = _capstan.ServerBase(jobs, given.job_name, given.task_index, given.protocol)
+        _servers[self._engine.target] = self._engine
+
+    @property
+    def server_def(self):
+        return self._server_def
+
+    @property
+    def target(self):
+        self.start()
+        return self._engine.target
+
+    def join(self):
+        """Serves until the cluster's workers have left, then ends the process: programs run on after
+        this call, and a parameter server must not."""
+        self.start()
+        self._engine._join()
+        atexit._run_exitfuncs()
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(0)
+
+    @staticmethod
+    def create_local_server(config=None, start=True):
+        return Server({"localhost": ["localhost:0"]}, protocol="grpc", config=config, start=start)
+
+
+class DeviceSpec:
+    """The parts of a device string."""
+
+    def __init__(self, job=None, replica=None, task=None, device_type=None, device_index=None):
+        self.job, self.replica, self.task = job, replica, task
+        self.device_type = device_type
+        self.device_index = device_index
+
+    @classmethod
+    def from_string(cls, text):
+        spec = cls()
+        for part in _capstan.canonical_device(text).split("/"):
+            key, _, value = part.partition(":")
+            if key == "job":
+                spec.job = value
+            elif key in ("replica", "task"):
+                setattr(spec, key, int(value))
+            elif key == "device":
+                spec.device_type, _, index = value.partition(":")
+                spec.device_index = int(index) if index not in ("", "*") else None
+        return spec
+
+    def to_string(self):
+        parts = ["%s:%s" % (key, getattr(self, key)) for key in ("job", "replica", "task")
+                 if getattr(self, key) is not None]
+        if self.device_type is not None:
+            index = "*" if self.device_index is None else self.device_index
+            parts.append("device:%s:%s" % (self.device_type, index))
+        return "".join("/" + part for part in parts)
+
+    def merge_from(self, other):
+        for key in ("job", "replica", "task", "device_type", "device_index"):
+            if getattr(other, key) is not None:
+                setattr(self, key, getattr(other, key))
+
+    def __eq__(self, other):
+        return isinstance(other, DeviceSpec) and self.to_string() == other.to_string()
+
+    def __hash__(self):
+        return hash(self.to_string())
+
+
+STANDARD_PS_OPS = ("Variable", "VariableV2", "AutoReloadVariable", "MutableHashTable",
+                   "MutableHashTableV2", "MutableHashTableOfTensors", "MutableHashTableOfTensorsV2",
+                   "MutableDenseHashTable", "MutableDenseHashTableV2", "VarHandleOp",
+                   "BoostedTreesEnsembleResourceHandleOp", "BoostedTreesQuantileStreamResourceHandleOp")
+
+
+class _RoundRobin:
+    def __init__(self, num_tasks):
+        self._num_tasks, self._next = num_tasks, 0
+
+    def __call__(self, op):
+        task, self._next = self._next, (self._next + 1) % self._num_tasks
+        return task
+
+
+class _ReplicaDeviceChooser:
+    """Variables go to the parameter servers in turn, everything else to the worker."""
+
+    def __init__(self, ps_tasks, ps_device, worker_device, merge_devices, ps_ops, ps_strategy):
+        self._ps_tasks, self._ps_device = ps_tasks, ps_device
+        self._worker_device = worker_device or ""
+        self._merge_devices, self._ps_ops = merge_devices, frozenset(ps_ops)
+        self._ps_strategy = ps_strategy
+
+    def device_function(self, op):
+        current = op.device or ""
+        if not self._merge_devices and current:
+            return current
+        if self._ps_tasks and self._ps_device and op.type in self._ps_ops:
+            ps = DeviceSpec.from_string(self._ps_device)
+            job = DeviceSpec.from_string(current).job
+            if ps.job and job in (None, ps.job):
+                ps.task = self._ps_strategy(op)
+            return _capstan.merge_devices(ps.to_string(), current)
+        return _capstan.merge_devices(self._worker_device, current)
+
+
+def replica_device_setter(ps_tasks=0, ps_device="/job:ps", worker_device="/job:worker",
+                          merge_devices=True, cluster=None, ps_ops=None, ps_strategy=None):
+    """A device function for between-graph replication; None when there are no parameter servers."""
+    if cluster is not None:
+        jobs = ClusterSpec(cluster).as_dict()
+        ps_job = DeviceSpec.from_string(ps_device).job
+        if ps_job not in jobs:
+            return None
+        ps_tasks = len(jobs[ps_job])
+    if ps_tasks == 0:
+        return None
+    if ps_strategy is None:
+        ps_strategy = _RoundRobin(ps_tasks)
+    if not callable(ps_strategy):
+        raise TypeError("ps_strategy must be callable")
+    chooser = _ReplicaDeviceChooser(ps_tasks, ps_device, worker_device, merge_devices,
+                                    ps_ops or STANDARD_PS_OPS, ps_strategy)
+    return chooser.device_function
+
+
+class GreedyLoadBalancingStrategy:
+    """Each variable goes to the task with the least load so far; load_fn weighs an operation."""
+
+    def __init__(self, num_tasks, load_fn):
+        self._loads = [0.0] * num_tasks
+        self._load_fn = load_fn
+
+    def __call__(self, op):
+        task = self._loads.index(min(self._loads))
+        self._loads[task] += self._load_fn(op)
+        return task
+
+
+def byte_size_load_fn(op):
+    shape = op.get_attr("shape")
+    shape.assert_is_fully_defined()
+    return shape.num_elements() * op.outputs[0].dtype.size

@@ -1,0 +1,209 @@
+"""The modules that old programs import, made when they are asked for; see names.py.
+
+A name that does not exist fails where it is used, with its name, the program's line and the nearest
+name there is.
+"""
+
+import importlib
+import importlib.abc
+import importlib.machinery
+import sys
+import types
+
+import capstan
+from capstan import names
+
+_parsed = {}
+
+
+class MissingName(AttributeError):
+    """A name of TensorFlow that is not here."""
+
+
+def _table(path):
+    if path not in _parsed:
+        _parsed[path] = names.parse(names.TABLE.get(path, ""))
+    return _parsed[path]
+
+
+def _real_path(path):
+    """`path` with second names replaced: "compat.v1.nn" is "nn"."""
+    for alias, target in names.ALIASES.items():
+        if path == alias or path.startswith(alias + "."):
+            rest = path[len(alias):]
+            return (target + rest).strip(".")
+    return path
+
+
+def _below(path, tops):
+    return path.split(".")[0] in tops
+
+
+def _known(path):
+    real = _real_path(path)
+    parent, _, last = real.rpartition(".")
+    return (real in names.TABLE or path in names.ALIASES or _below(real, names.OPEN)
+            or _table(parent).get(last, ("", ""))[1] is None
+            or any(key.startswith(path + ".") for key in (*names.TABLE, *names.ALIASES)))
+
+
+def _fetch(entry):
+    module, attribute = entry
+    loaded = importlib.import_module("capstan." + module)
+    return loaded if attribute is None else getattr(loaded, attribute)
+
+
+def _derived(path, name):
+    if path not in names.DERIVED:
+        return None
+    from capstan import apply
+
+    op = apply.op_named(name)
+    if op is None or (path == "raw_ops" and op != name):
+        return None
+    return apply.function_for(op)
+
+
+def find(path, name):
+    """What `tensorflow.<path>.<name>` is, or None."""
+    if name in _table(path):
+        return _fetch(_table(path)[name])
+    derived = _derived(path, name)
+    if derived is None and _below(path, (names.PRIVATE,)):
+        for other in names.SEARCHED:
+            if name in _table(other):
+                return _fetch(_table(other)[name])
+        derived = _derived("", name)
+    return derived
+
+
+def program_line():
+    from capstan import _capstan
+
+    return _capstan.program_line(capstan.OUR_FOLDERS)
+
+
+def _spelled(path, name):
+    return ".".join(part for part in ("tf", path, name) if part)
+
+
+def missing(path, name):
+    """The error for a name that is not here."""
+    import difflib
+
+    everything = {_spelled(p, n) for p in names.TABLE for n in _table(p)}
+    wanted = _spelled(path, name)
+    near = difflib.get_close_matches(wanted, everything, 1, 0.6)
+    same = sorted(full for full in everything if full.rpartition(".")[2] == name)
+    hint = "; the nearest name is %s" % (same or near)[0] if same or near else ""
+    place = program_line()
+    return MissingName("%s does not exist in Capstan%s%s" % (
+        wanted, " (%s)" % place if place else "", hint), name=name)
+
+
+def module_getattr(path):
+    """A `__getattr__` for a module of capstan that stands for one of TensorFlow."""
+
+    def getattr_(name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        raise missing(path, name)
+
+    return getattr_
+
+
+class _Absent:
+    """Stands for a missing name that was imported; fails when it is used."""
+
+    def __init__(self, path, name):
+        self.__dict__.update(_path=path, _name=name)
+
+    def __call__(self, *unused, **kwargs):
+        raise missing(self._path, self._name)
+
+    def __getattr__(self, name):
+        raise missing(self._path, self._name)
+
+    def __mro_entries__(self, bases):
+        raise missing(self._path, self._name)
+
+
+def _importing():
+    """Whether the caller's caller stands at `from module import name`."""
+    import opcode
+
+    frame = sys._getframe(2)
+    code, at = frame.f_code.co_code, frame.f_lasti
+    return 0 <= at < len(code) and code[at] == opcode.opmap["IMPORT_FROM"]
+
+
+def lookup(module, path, name):
+    """`__getattr__` of the module that shows `path`; finds are kept in the module."""
+    if name.startswith("__") and name not in _table(path):
+        raise AttributeError("module '%s' has no attribute '%s'" % (module.__name__, name))
+    found = find(path, name)
+    full = "%s.%s" % (path, name) if path else name
+    if found is None and _known(full) and not _below(full, names.OPEN):
+        found = importlib.import_module("tensorflow." + full)
+    if found is None and _opened(full):
+        found = importlib.import_module("tensorflow." + full)
+    if found is None:
+        if _importing():
+            return _Absent(path, name)
+        raise missing(path, name)
+    setattr(module, name, found)
+    return found
+
+
+def _opened(full):
+    """Whether an attribute is a module of contrib or its kin: one that a longer name of ours has."""
+    keys = (*names.TABLE, *names.ALIASES)
+    return any(key == full or key.startswith(full + ".") for key in keys)
+
+
+class Namespace(types.ModuleType):
+    """A module of TensorFlow, its names found as they are asked for."""
+
+    def __getattr__(self, name):
+        return lookup(self, self.__dict__["_path"], name)
+
+    def __dir__(self):
+        return sorted(set(_table(self._path)) | set(self.__dict__))
+
+    def __call__(self, *unused, **kwargs):
+        parent, _, name = self._path.rpartition(".")
+        raise missing(parent, name)
+
+
+class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    def find_spec(self, fullname, path=None, target=None):
+        top, _, rest = fullname.partition(".")
+        if top != "tensorflow" or not rest or not _known(rest):
+            return None
+        return importlib.machinery.ModuleSpec(fullname, self, is_package=True)
+
+    def create_module(self, spec):
+        path = _real_path(spec.name.partition(".")[2])
+        parent, _, last = path.rpartition(".")
+        if _table(parent).get(last, ("", ""))[1] is None:
+            return _shown(spec.name, _fetch(_table(parent)[last]))
+        made = Namespace(spec.name)
+        made.__dict__["_path"] = path
+        return made
+
+    def exec_module(self, module):
+        pass
+
+
+def _shown(name, module):
+    """A module of capstan under TensorFlow's name. Its names are shared, not copied behind its back."""
+    made = types.ModuleType(name, module.__doc__)
+    made.__dict__.update({k: v for k, v in module.__dict__.items() if k not in (
+        "__name__", "__loader__", "__spec__", "__package__", "__path__")})
+    return made
+
+
+def install():
+    """Lets `import tensorflow.…` find the modules above."""
+    if not any(isinstance(finder, _Finder) for finder in sys.meta_path):
+        sys.meta_path.insert(0, _Finder())

@@ -1,0 +1,60 @@
+"""Random tensors. Seeds are TensorFlow's pair of a graph seed and an op seed."""
+
+import numpy as np
+
+from capstan import convert, dtypes
+from capstan.apply import apply_op
+from capstan.convert import convert_to_tensor
+from capstan.graph import get_seed, name_scope
+from capstan.shapes import TensorShape
+
+
+def _shape_tensor(shape):
+    """Whole numbers even where the list is empty."""
+    if isinstance(shape, TensorShape):
+        shape = shape.as_list()
+    if isinstance(shape, (list, tuple)) and not any(convert.is_tensor(dim) for dim in shape):
+        return convert_to_tensor(np.array([int(dim) for dim in shape], np.int32), name="shape")
+    return convert_to_tensor(shape, name="shape")
+
+
+def _normal_like(op_type, default_name):
+    def draw(shape, mean=0.0, stddev=1.0, dtype=dtypes.float32, seed=None, name=None):
+        dtype = dtypes.as_dtype(dtype).base_dtype
+        with name_scope(name, default_name, [shape, mean, stddev]) as scope:
+            dims = _shape_tensor(shape)
+            mean = convert_to_tensor(mean, dtype=dtype, name="mean")
+            stddev = convert_to_tensor(stddev, dtype=dtype, name="stddev")
+            seed1, seed2 = get_seed(seed)
+            drawn = apply_op(op_type, shape=dims, dtype=dtype, seed=seed1, seed2=seed2)
+            return apply_op("AddV2", x=drawn * stddev, y=mean, name=scope)
+
+    draw.__name__ = default_name
+    return draw
+
+
+random_normal = _normal_like("RandomStandardNormal", "random_normal")
+truncated_normal = _normal_like("TruncatedNormal", "truncated_normal")
+
+
+def random_uniform(shape, minval=0, maxval=None, dtype=dtypes.float32, seed=None, name=None):
+    dtype = dtypes.as_dtype(dtype).base_dtype
+    if maxval is None:
+        if dtype.is_integer:
+            raise ValueError("Must specify maxval for integer dtype %r" % dtype)
+        maxval = 1
+    with name_scope(name, "random_uniform", [shape, minval, maxval]) as scope:
+        dims = _shape_tensor(shape)
+        low = convert_to_tensor(minval, dtype=dtype, name="min")
+        high = convert_to_tensor(maxval, dtype=dtype, name="max")
+        seed1, seed2 = get_seed(seed)
+        if dtype.is_integer:
+            return apply_op("RandomUniformInt", shape=dims, minval=low, maxval=high, seed=seed1,
+                            seed2=seed2, name=scope)
+        drawn = apply_op("RandomUniform", shape=dims, dtype=dtype, seed=seed1, seed2=seed2)
+        return apply_op("AddV2", x=drawn * (high - low), y=low, name=scope)
+
+
+def random_shuffle(value, seed=None, name=None):
+    seed1, seed2 = get_seed(seed)
+    return apply_op("RandomShuffle", value=value, seed=seed1, seed2=seed2, name=name)

@@ -1,0 +1,106 @@
+"""tf.Session: runs parts of a graph. `run` itself is the extension's, without a Python frame."""
+
+import contextlib
+
+from capstan import _capstan, graph as graphs
+
+
+class BaseSession(_capstan.SessionBase):
+    def __init__(self, target="", graph=None, config=None):
+        from capstan import cluster
+
+        target = target.decode() if isinstance(target, bytes) else target or ""
+        if graph is None:
+            graph = graphs.get_default_graph()
+        elif not isinstance(graph, graphs.Graph):
+            raise TypeError("Argument `graph` must be a tf.Graph, but got %r" % (graph,))
+        filters = list(config.device_filters) if config is not None else []
+        threads = config.intra_op_parallelism_threads if config is not None else 0
+        super().__init__(graph, target, cluster.server_for(target), filters, threads)
+        self._target = target
+        self._config = config
+
+    @property
+    def sess_str(self):
+        return self._target.encode()
+
+    @property
+    def graph_def(self):
+        return self.graph.as_graph_def(add_shapes=False)
+
+    def as_default(self):
+        return _default_sessions.block(self)
+
+    def make_callable(self, fetches, feed_list=None, accept_options=False):
+        keys = list(feed_list or ())
+
+        def call(*args):
+            if len(args) != len(keys):
+                raise TypeError("Expected %d feeds, got %d" % (len(keys), len(args)))
+            return self.run(fetches, dict(zip(keys, args)))
+
+        return call
+
+    def list_devices(self):
+        from capstan import protos
+
+        return [protos.NamedDevice(name="/job:localhost/replica:0/task:0/device:CPU:0",
+                                   device_type="CPU")]
+
+
+class Session(BaseSession):
+    """A session that is also a block: within it, it and its graph are the default."""
+
+    def __init__(self, target="", graph=None, config=None):
+        super().__init__(target, graph, config)
+        self._blocks = []
+
+    def __enter__(self):
+        stack = contextlib.ExitStack()
+        stack.enter_context(self.graph.as_default())
+        stack.enter_context(self.as_default())
+        self._blocks.append(stack)
+        return self
+
+    def __exit__(self, *exception):
+        self._blocks.pop().close()
+        self.close()
+        return False
+
+    @staticmethod
+    def reset(target, containers=None, config=None):
+        from capstan import cluster
+
+        _capstan.reset_containers(target, cluster.server_for(target), list(containers or ()))
+
+
+class InteractiveSession(BaseSession):
+    """The default session from its construction to its close."""
+
+    def __init__(self, target="", graph=None, config=None):
+        super().__init__(target, graph, config)
+        self._stack = contextlib.ExitStack()
+        if graph is not None:
+            self._stack.enter_context(graph.as_default())
+        self._stack.enter_context(self.as_default())
+
+    def close(self):
+        super().close()
+        stack, self._stack = self._stack, contextlib.ExitStack()
+        stack.close()
+
+
+_default_sessions = graphs._Stack()
+
+
+def get_default_session():
+    return _default_sessions.top()
+
+
+def session_for(session, what):
+    """The given session, else the default one."""
+    session = session if session is not None else get_default_session()
+    if session is None:
+        raise ValueError("Cannot %s: no default session is registered. Use `with sess.as_default()` or "
+                         "pass an explicit session=sess." % what)
+    return session

@@ -1,0 +1,58 @@
+#pragma once
+
+// What tasks say to each other: message types and the meta bytes of each. Everything that decodes
+// throws DataLoss for bytes that make no sense; docs/formats/wire.md describes them.
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "net/message.h"
+#include "plan/plan.h"
+
+namespace capstan {
+
+enum class MessageType : uint8_t {
+  kHello = kFirstFreeMessageType,  // a session opens on a task; meta: who asks
+  kShip,                           // a piece to keep; call: its id
+  kForget,                         // a piece to let go; call: its id
+  kCall,                           // run a piece; call: number of the call; tensors: its inputs
+  kReply,                          // the answer to any of these; tensors: outputs
+  kCloseSession,
+  kReset,                          // clear containers
+  kLeave,                          // a task of the job ends in good order
+  kPing,
+  // A client that is no task of the cluster: the task that it names conducts for it.
+  kOpenMaster,
+  kExtend,  // more of its graph, as a GraphDef
+  kRun,     // feeds in, fetches out
+};
+
+struct Hello {
+  std::string task;  // "/job:worker/task:0"; empty for a client that is no task
+  bool operator==(const Hello&) const = default;
+};
+std::string encode(const Hello& hello);
+Hello decode_hello(std::string_view meta);
+
+std::string encode_piece(const Piece& piece);
+// Checks the GraphDef like any hostile input.
+Piece decode_piece(std::string_view meta, const Catalog& catalog);
+
+// A call names the piece it runs; the tensors are its inputs, in order.
+struct Call {
+  uint64_t segment = 0;
+};
+std::string encode(const Call& call);
+Call decode_call(std::string_view meta);
+
+std::string encode_names(const std::vector<std::string>& names);
+std::vector<std::string> decode_names(std::string_view meta);
+
+struct RunRequest {
+  std::vector<std::string> feeds, fetches, targets;  // "name:0", "name:0", "name"
+};
+std::string encode(const RunRequest& request);
+RunRequest decode_run_request(std::string_view meta);
+
+}  // namespace capstan

@@ -1,0 +1,238 @@
+#include "cluster/remote.h"
+
+#include <algorithm>
+
+#include "cluster/protocol.h"
+
+namespace capstan {
+namespace {
+
+constexpr std::chrono::seconds kControlDeadline{60};
+
+}  // namespace
+
+RemoteTasks::RemoteTasks(Transport& transport, RemoteOptions options)
+    : transport_(transport), options_(std::move(options)) {
+  for (size_t i = 0; i < options_.names.size(); ++i) targets_.push_back(std::make_unique<Target>());
+}
+
+RemoteTasks::~RemoteTasks() { close(); }
+
+std::unique_ptr<Lane> RemoteTasks::connect(int task) {
+  ConnectRequest request;
+  request.address = options_.addresses[size_t(task)];
+  request.deadline = deadline_in(std::chrono::milliseconds(options_.connect_timeout_ms));
+  request.on_interrupt = options_.on_wait;
+  request.on_wait = [&](const std::string& text) {
+    if (options_.on_notice) options_.on_notice(fmt::format("waiting for {}: {}", name(task), text));
+  };
+  try {
+    return transport_.connect(request);
+  } catch (const Error& e) {
+    throw e.at_task(name(task));
+  }
+}
+
+void RemoteTasks::check_incarnation(int task, const Lane& lane) {
+  Target& target = *targets_[size_t(task)];
+  if (target.opened && target.incarnation != lane.peer_incarnation()) {
+    throw aborted("task {} at {} was restarted during this session; its variables are gone: make a "
+                  "new session and restore them", name(task), options_.addresses[size_t(task)]);
+  }
+  target.incarnation = lane.peer_incarnation();
+}
+
+std::unique_ptr<Lane> RemoteTasks::borrow(int task) {
+  Target& target = *targets_[size_t(task)];
+  std::lock_guard lock(target.mutex);
+  if (!target.idle.empty()) {
+    std::unique_ptr<Lane> lane = std::move(target.idle.back());
+    target.idle.pop_back();
+    return lane;
+  }
+  std::unique_ptr<Lane> lane = connect(task);
+  check_incarnation(task, *lane);
+  if (!target.opened) {
+    Message hello;
+    hello.type = uint8_t(MessageType::kHello);
+    hello.session = options_.session;
+    hello.incarnation = options_.incarnation;
+    hello.meta = encode(Hello{options_.own_task});
+    WaitOptions wait{deadline_in(kControlDeadline), options_.on_wait};
+    lane->send(hello, wait);
+    throw_if_error(lane->receive(wait));
+    target.opened = true;
+  }
+  return lane;
+}
+
+void RemoteTasks::give_back(int task, std::unique_ptr<Lane> lane) {
+  Target& target = *targets_[size_t(task)];
+  std::lock_guard lock(target.mutex);
+  target.idle.push_back(std::move(lane));
+}
+
+Message RemoteTasks::exchange(int task, Message message) {
+  std::unique_ptr<Lane> lane = borrow(task);
+  message.session = options_.session;
+  message.incarnation = options_.incarnation;
+  calls_.fetch_add(1, std::memory_order_relaxed);
+  WaitOptions wait{deadline_in(kControlDeadline), options_.on_wait};
+  try {
+    lane->send(message, wait);
+    Message reply = lane->receive(wait);
+    throw_if_error(reply);
+    give_back(task, std::move(lane));
+    return reply;
+  } catch (const Error& e) {
+    throw e.at_task(name(task));
+  }
+}
+
+uint64_t RemoteTasks::ship(int task, const Piece& piece) {
+  Message message;
+  message.type = uint8_t(MessageType::kShip);
+  {
+    Target& target = *targets_[size_t(task)];
+    std::lock_guard lock(target.mutex);
+    message.call = target.next_segment++;
+  }
+  message.meta = encode_piece(piece);
+  uint64_t id = message.call;
+  exchange(task, std::move(message));
+  return id;
+}
+
+void RemoteTasks::reset(int task, const std::vector<std::string>& containers) {
+  Message message;
+  message.type = uint8_t(MessageType::kReset);
+  message.meta = encode_names(containers);
+  exchange(task, std::move(message));
+}
+
+void RemoteTasks::close() {
+  {
+    std::lock_guard lock(mutex_);
+    if (closed_) return;
+    closed_ = true;
+    for (RemoteStep* step : steps_) step->cancel();
+  }
+  for (size_t t = 0; t < targets_.size(); ++t) {
+    std::lock_guard lock(targets_[t]->mutex);
+    if (!targets_[t]->opened || targets_[t]->idle.empty()) continue;
+    Message message;
+    message.type = uint8_t(MessageType::kCloseSession);
+    message.session = options_.session;
+    message.incarnation = options_.incarnation;
+    try {
+      WaitOptions wait{deadline_in(std::chrono::seconds(2)), {}};
+      targets_[t]->idle.back()->send(message, wait);
+      targets_[t]->idle.back()->receive(wait);
+    } catch (const Error&) {
+      // The task is gone, and with it what the session held there.
+    }
+    targets_[t]->idle.clear();
+  }
+}
+
+RemoteStep::RemoteStep(RemoteTasks& tasks) : tasks_(tasks) {
+  std::lock_guard lock(tasks_.mutex_);
+  if (tasks_.closed_) throw cancelled("the session is closed");
+  tasks_.steps_.push_back(this);
+}
+
+RemoteStep::~RemoteStep() {
+  {
+    std::lock_guard lock(tasks_.mutex_);
+    std::erase(tasks_.steps_, this);
+  }
+  std::lock_guard lock(mutex_);
+  for (Line& l : lines_) {
+    if (l.lane && l.waiting == 0 && !cancelled_) tasks_.give_back(l.task, std::move(l.lane));
+  }
+}
+
+RemoteStep::Line& RemoteStep::line(int task) {
+  for (Line& l : lines_) {
+    if (l.task == task) return l;
+  }
+  std::unique_ptr<Lane> lane = tasks_.borrow(task);
+  std::lock_guard lock(mutex_);
+  lines_.push_back({task, std::move(lane), 0});
+  return lines_.back();
+}
+
+void RemoteStep::call(int task, uint64_t segment, uint64_t token, std::vector<Tensor> inputs) {
+  Line& l = line(task);
+  Message message;
+  message.type = uint8_t(MessageType::kCall);
+  message.call = token;
+  message.session = tasks_.options_.session;
+  message.incarnation = tasks_.options_.incarnation;
+  message.meta = encode(Call{segment});
+  message.tensors = std::move(inputs);
+  tasks_.calls_.fetch_add(1, std::memory_order_relaxed);
+  try {
+    l.lane->send(message, {kNoDeadline, tasks_.options_.on_wait});
+  } catch (const Error& e) {
+    l.waiting = 1;  // its state is unknown: not to be used again
+    ++waiting_;
+    throw e.at_task(tasks_.name(task));
+  }
+  ++l.waiting;
+  ++waiting_;
+}
+
+bool RemoteStep::take(Line& l, Reply& reply) {
+  Message message;
+  if (!l.lane->try_receive(message)) return false;
+  --l.waiting;
+  --waiting_;
+  if (message.type == kErrorMessage) throw error_of(message).at_task(tasks_.name(l.task));
+  reply.token = message.call;
+  reply.outputs = std::move(message.tensors);
+  return true;
+}
+
+bool RemoteStep::woken() {
+  std::lock_guard lock(mutex_);
+  if (cancelled_) throw cancelled("the session was closed during this step");
+  if (!woken_) return false;
+  woken_ = false;
+  for (Line& l : lines_) l.lane->resume();
+  return true;
+}
+
+bool RemoteStep::wait(Reply& reply, Deadline deadline) {
+  for (;;) {
+    if (woken()) return false;
+    pending_.clear();
+    for (Line& l : lines_) {
+      if (l.waiting) pending_.push_back(l.lane.get());
+    }
+    size_t index = 0;
+    try {
+      index = tasks_.transport_.wait_any(pending_, {deadline, tasks_.options_.on_wait});
+    } catch (const Error& e) {
+      if (e.code() == Code::kCancelled && woken()) return false;
+      throw;
+    }
+    for (Line& l : lines_) {
+      if (l.lane.get() == pending_[index] && take(l, reply)) return true;
+    }
+  }
+}
+
+void RemoteStep::wake() {
+  std::lock_guard lock(mutex_);
+  woken_ = true;
+  for (Line& l : lines_) l.lane->cancel();
+}
+
+void RemoteStep::cancel() {
+  std::lock_guard lock(mutex_);
+  cancelled_ = true;
+  for (Line& l : lines_) l.lane->cancel();
+}
+
+}  // namespace capstan

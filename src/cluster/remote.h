@@ -1,0 +1,115 @@
+#pragma once
+
+// One session's access to the other tasks of its cluster: lanes, opened sessions, shipped pieces.
+// A step borrows one lane per task that it calls; the calling thread drives them all.
+
+#include <atomic>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/transport.h"
+#include "net/message.h"
+#include "plan/plan.h"
+
+namespace capstan {
+
+struct RemoteOptions {
+  std::string own_task;  // "/job:worker/task:0", or empty for a client
+  std::vector<std::string> names, addresses;  // of the tasks, by their number in the placement
+  uint64_t session = 0;      // unique among all sessions of the cluster
+  uint64_t incarnation = 0;  // of this process
+  int64_t connect_timeout_ms = 300'000;
+  std::function<void()> on_wait;
+  std::function<void(const std::string&)> on_notice;
+};
+
+class RemoteStep;
+
+// Thread-safe, but for close().
+class RemoteTasks {
+ public:
+  RemoteTasks(Transport& transport, RemoteOptions options);
+  ~RemoteTasks();
+
+  // Sends the piece to the task and returns the id that calls use. Throws Aborted when the task was
+  // restarted since this session first spoke to it: what it held is gone.
+  uint64_t ship(int task, const Piece& piece);
+  void reset(int task, const std::vector<std::string>& containers);
+  // Closes the session on every task that it was opened on; wakes blocked steps with Cancelled.
+  void close();
+  // Requests sent so far, calls of pieces and all else: the tests count round trips.
+  uint64_t calls() const { return calls_.load(std::memory_order_relaxed); }
+
+ private:
+  friend class RemoteStep;
+  struct Target {
+    std::mutex mutex;
+    std::vector<std::unique_ptr<Lane>> idle;
+    bool opened = false;
+    uint64_t incarnation = 0;
+    uint64_t next_segment = 1;
+  };
+
+  std::unique_ptr<Lane> borrow(int task);
+  void give_back(int task, std::unique_ptr<Lane> lane);
+  std::unique_ptr<Lane> connect(int task);
+  void check_incarnation(int task, const Lane& lane);
+  Message exchange(int task, Message message);
+  const std::string& name(int task) const { return options_.names[size_t(task)]; }
+
+  Transport& transport_;
+  const RemoteOptions options_;
+  std::vector<std::unique_ptr<Target>> targets_;
+  std::atomic<uint64_t> calls_{0};
+  std::mutex mutex_;  // guards the next two
+  bool closed_ = false;
+  std::vector<RemoteStep*> steps_;
+};
+
+// The calls of one step. Used by one thread, but for wake().
+class RemoteStep {
+ public:
+  explicit RemoteStep(RemoteTasks& tasks);
+  // Calls still under way are abandoned: their lanes are closed, which cancels them on the tasks.
+  ~RemoteStep();
+
+  void call(int task, uint64_t segment, uint64_t token, std::vector<Tensor> inputs);
+  bool idle() const { return waiting_ == 0; }
+
+  struct Reply {
+    uint64_t token = 0;
+    std::vector<Tensor> outputs;
+  };
+  // Waits for the next reply; false when wake() was called instead. Throws the Error that a task
+  // answered with, or that ended a lane, with the task's name in it.
+  bool wait(Reply& reply, Deadline deadline);
+  // From any thread: the next or present wait() returns false.
+  void wake();
+  // From any thread: the next or present wait() throws Cancelled.
+  void cancel();
+
+ private:
+  struct Line {
+    int task;
+    std::unique_ptr<Lane> lane;
+    int waiting = 0;
+  };
+  Line& line(int task);
+  bool take(Line& line, Reply& reply);
+  bool woken();
+
+  RemoteTasks& tasks_;
+  std::vector<Line> lines_;
+  std::vector<Lane*> pending_;  // scratch for wait()
+  int waiting_ = 0;
+  std::mutex mutex_;  // guards the next two, and the lanes' cancel()
+  bool woken_ = false;
+  bool cancelled_ = false;
+};
+
+}  // namespace capstan

@@ -1,0 +1,76 @@
+#include "cluster/secret.h"
+
+#include <fcntl.h>
+#include <openssl/evp.h>
+#include <openssl/hmac.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+
+#include "base/error.h"
+#include "base/random.h"
+
+namespace capstan {
+namespace {
+
+constexpr size_t kSecretBytes = 32;
+
+std::string hex(std::string_view bytes) {
+  std::string out;
+  for (unsigned char c : bytes) out += fmt::format("{:02x}", c);
+  return out;
+}
+
+// Written beside and linked into place: of two tasks that start at once, one wins and both read it.
+void create(const std::string& file) {
+  std::filesystem::create_directories(std::filesystem::path(file).parent_path());
+  std::string temporary = fmt::format("{}.{}", file, getpid());
+  char bytes[kSecretBytes];
+  SystemRandom().fill(bytes, sizeof bytes);
+  std::string text = hex({bytes, sizeof bytes}) + "\n";
+  int fd = open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+  if (fd < 0) {
+    throw permission_denied("cannot make the secret file {}: {}; set CAPSTAN_SECRET_FILE to one that you can write",
+                            file, std::strerror(errno));
+  }
+  bool written = write(fd, text.data(), text.size()) == ssize_t(text.size());
+  close(fd);
+  if (written) link(temporary.c_str(), file.c_str());
+  unlink(temporary.c_str());
+}
+
+std::string read_secret(const std::string& file) {
+  int fd = open(file.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) throw not_found("cannot read the secret file {}: {}", file, std::strerror(errno));
+  struct stat info = {};
+  char text[4096];
+  ssize_t got = fstat(fd, &info) == 0 ? read(fd, text, sizeof text) : -1;
+  close(fd);
+  if (got <= 0) throw failed_precondition("the secret file {} is empty; remove it, and a new one is made", file);
+  if (info.st_mode & 077) {
+    throw permission_denied("the secret file {} can be read by others; run: chmod 600 {}", file, file);
+  }
+  return {text, size_t(got)};
+}
+
+}  // namespace
+
+std::string user_secret_path() {
+  const char* home = std::getenv("HOME");
+  return std::string(home && *home ? home : "/tmp") + "/.config/capstan/secret";
+}
+
+std::string derive_secret(const std::string& file, const ClusterSpec& cluster) {
+  if (access(file.c_str(), F_OK) != 0) create(file);
+  std::string key = read_secret(file);
+  std::string spec = cluster.canonical();
+  unsigned char out[EVP_MAX_MD_SIZE];
+  unsigned size = 0;
+  HMAC(EVP_sha256(), key.data(), int(key.size()), reinterpret_cast<const unsigned char*>(spec.data()), spec.size(), out, &size);
+  return hex({reinterpret_cast<char*>(out), size});
+}
+
+}  // namespace capstan

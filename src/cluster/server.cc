@@ -1,0 +1,194 @@
+#include "cluster/server.h"
+
+#include <algorithm>
+#include <set>
+#include <thread>
+
+#include "base/random.h"
+#include "cluster/protocol.h"
+#include "cluster/secret.h"
+#include "cluster/service.h"
+#include "kernel/isa.h"
+#include "net/lane.h"
+#include "net/server.h"
+
+namespace capstan {
+namespace {
+
+constexpr std::chrono::seconds kFarewell{5};
+
+uint16_t port_of(const std::string& address) {
+  size_t colon = address.rfind(':');
+  return colon == address.npos ? 0 : uint16_t(std::strtoul(address.c_str() + colon + 1, nullptr, 10));
+}
+
+std::string resolved(const std::vector<ResolveRule>& rules, const std::string& address) {
+  Settings settings;
+  settings.resolve = rules;
+  return settings.resolve_address(address);
+}
+
+int kernel_threads(const TaskOptions& options) {
+  if (options.threads > 0) return options.threads;
+  int cores = int(std::max(1u, std::thread::hardware_concurrency()));
+  return std::max(1, cores / std::max(1, options.tasks_on_host));
+}
+
+class TaskServer : public Server {
+ public:
+  TaskServer(const Catalog& catalog, TaskOptions options)
+      : catalog_(catalog),
+        options_(std::move(options)),
+        name_(fmt::format("/job:{}/task:{}", options_.job, options_.task)),
+        incarnation_(SystemRandom().u64()) {
+    std::string own = options_.cluster.address(options_.job, options_.task);
+    arena_ = SharedArena::make();
+    make_state();
+    service_ = std::make_unique<Service>(catalog, options_.cluster, state_);
+    Identity self = identity();
+    loop_ = listen(self, resolved(options_.resolve, own));
+    transport_ = make_transport(self);
+    target_ = fmt::format("grpc://{}:{}", own.substr(0, own.rfind(':')), loop_->port());
+    // Continuations of blocked segments run where their calls are read.
+    state_->post = [loop = &loop_->loop()](std::function<void()> f) { loop->post(std::move(f)); };
+    thread_ = std::thread([this] { loop_->run(); });
+  }
+
+  ~TaskServer() override { stop(); }
+
+  const Catalog& catalog() const override { return catalog_; }
+  std::string target() const override { return target_; }
+  const TaskOptions& options() const override { return options_; }
+  const std::shared_ptr<TaskState>& state() const override { return state_; }
+  std::string task_name() const override { return name_; }
+  Transport& transport() override { return *transport_; }
+  uint64_t incarnation() const override { return incarnation_; }
+  uint64_t messages() const override { return service_->messages(); }
+  void set_master(std::shared_ptr<Master> master) override { service_->set_master(std::move(master)); }
+
+  std::string address_of(const std::string& job, int task) const override {
+    return resolved(options_.resolve, options_.cluster.address(job, task));
+  }
+
+  void join() override { service_->wait_until_all_left(); }
+
+  void stop() override {
+    service_->stop();
+    loop_->stop();
+    if (thread_.joinable() && thread_.get_id() != std::this_thread::get_id()) thread_.join();
+  }
+
+  void leave() override {
+    for (const auto& [job, tasks] : options_.cluster.jobs()) {
+      for (const auto& [task, address] : tasks) {
+        if (job != "ps" && name_ != fmt::format("/job:{}/task:{}", job, task)) continue;
+        say_farewell(job, task);
+      }
+    }
+  }
+
+ private:
+  Identity identity() const {
+    Identity self;
+    self.name = fmt::format("{}/{}", options_.job, options_.task);
+    self.incarnation = incarnation_;
+    self.secret = options_.secret;
+    if (self.secret.empty()) {
+      std::string file = options_.secret_file.empty() ? user_secret_path() : options_.secret_file;
+      self.secret = derive_secret(file, options_.cluster);
+    }
+    return self;
+  }
+
+  void make_state() {
+    state_ = std::make_shared<TaskState>(name_, kernel_threads(options_), posix_files(), isa_from(options_.isa));
+    bool shares = options_.transport == TransportKind::kAuto || options_.transport == TransportKind::kShm;
+    if (!shares) return;
+    state_->allocate_variable = [arena = arena_](DType dtype, const Shape& shape) {
+      // Small ones cost less as bytes in a frame; strings cannot be mapped.
+      constexpr size_t kWorthMapping = 4096;
+      size_t bytes = size_t(shape.elements()) * dtype_size(dtype);
+      if (dtype == DType::kString || bytes < kWorthMapping) return Tensor(dtype, shape);
+      return arena->allocate(dtype, shape, Sharing::kLive);
+    };
+  }
+
+  ChannelOptions channel_options() const {
+    ChannelOptions channel;
+    channel.arena = arena_;
+    return channel;
+  }
+
+  std::unique_ptr<ServerLoop> listen(const Identity& self, const std::string& address) {
+    ServerOptions listen;
+    listen.address = address;
+    listen.listen_fd = options_.listen_fd.value_or(-1);
+    listen.local = options_.transport != TransportKind::kTcp;
+    listen.self = self;
+    listen.channel = channel_options();
+    if (auto notice = options_.on_notice) {
+      listen.on_refused = [notice](const Error& e) { notice(fmt::format("refused a connection: {}", e.message())); };
+    }
+    return std::make_unique<ServerLoop>(std::move(listen), *service_);
+  }
+
+  std::unique_ptr<Transport> make_transport(const Identity& self) const {
+    LaneOptions lane;
+    lane.kind = options_.transport;
+    lane.self = self;
+    lane.channel = channel_options();
+    return std::make_unique<SocketTransport>(std::move(lane));
+  }
+
+  void say_farewell(const std::string& job, int task) {
+    try {
+      ConnectRequest request;
+      request.address = address_of(job, task);
+      request.deadline = deadline_in(kFarewell);
+      std::unique_ptr<Lane> lane = transport_->connect(request);
+      Message message;
+      message.type = uint8_t(MessageType::kLeave);
+      message.incarnation = incarnation_;
+      message.meta = encode(Hello{name_});
+      WaitOptions wait{deadline_in(kFarewell), {}};
+      lane->send(message, wait);
+      lane->receive(wait);
+    } catch (const Error& e) {
+      // Whoever is gone already needs no farewell; others will be ended by their launcher.
+      if (options_.on_notice) options_.on_notice(fmt::format("could not say goodbye to {}/{}: {}", job, task, e.message()));
+    }
+  }
+
+  const Catalog& catalog_;
+  const TaskOptions options_;
+  const std::string name_;
+  const uint64_t incarnation_;
+  std::string target_;
+  std::shared_ptr<SharedArena> arena_;
+  std::shared_ptr<TaskState> state_;
+  std::unique_ptr<Service> service_;
+  std::unique_ptr<ServerLoop> loop_;
+  std::unique_ptr<Transport> transport_;
+  std::thread thread_;
+};
+
+}  // namespace
+
+void apply_settings(const Settings& settings, TaskOptions& options) {
+  options.secret = settings.secret;
+  options.secret_file = settings.secret_file;
+  options.transport = settings.transport;
+  options.threads = settings.threads;
+  options.tasks_on_host = settings.tasks_on_host;
+  options.resolve = settings.resolve;
+  if (!options.cluster.has(options.job, options.task)) return;
+  std::string address = settings.resolve_address(options.cluster.address(options.job, options.task));
+  int fd = inherited_listener(settings, port_of(address));
+  if (fd >= 0) options.listen_fd = fd;
+}
+
+std::shared_ptr<Server> Server::start(const Catalog& catalog, TaskOptions options) {
+  return std::make_shared<TaskServer>(catalog, std::move(options));
+}
+
+}  // namespace capstan

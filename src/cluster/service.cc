@@ -1,0 +1,198 @@
+#include "cluster/service.h"
+
+#include <algorithm>
+
+#include "cluster/protocol.h"
+
+namespace capstan {
+namespace {
+
+// Above this a segment leaves the control thread, so that others' small calls are not kept waiting.
+constexpr double kHeavyUs = 5'000;
+
+bool takes_part_in_training(const std::string& job) { return job != "ps" && job != "evaluator"; }
+
+}  // namespace
+
+Service::Service(const Catalog& catalog, const ClusterSpec& cluster, std::shared_ptr<TaskState> task)
+    : catalog_(catalog), task_(std::move(task)) {
+  for (const auto& [job, tasks] : cluster.jobs()) {
+    if (!takes_part_in_training(job)) continue;
+    for (const auto& [index, address] : tasks) expected_.insert(fmt::format("/job:{}/task:{}", job, index));
+  }
+}
+
+void Service::set_master(std::shared_ptr<Master> master) { master_ = std::move(master); }
+
+void Service::on_message(const std::shared_ptr<Peer>& peer, Message&& message) {
+  messages_.fetch_add(1, std::memory_order_relaxed);
+  switch (MessageType(message.type)) {
+    case MessageType::kCall: return call(peer, std::move(message));
+    case MessageType::kHello: hello(message); break;
+    case MessageType::kShip: ship(message); break;
+    case MessageType::kForget: session_of(message).programs.erase(message.call); break;
+    case MessageType::kCloseSession: close_session(message); break;
+    case MessageType::kReset: reset(message); break;
+    case MessageType::kLeave: note_left(decode_hello(message.meta).task); break;
+    case MessageType::kPing: break;
+    case MessageType::kOpenMaster:
+    case MessageType::kExtend:
+    case MessageType::kRun:
+      if (!master_) throw unimplemented("{} does not conduct steps for others", task_->name);
+      return master_->on_message(peer, std::move(message));
+    default: throw invalid_argument("a message of type {}, which this version does not know", int(message.type));
+  }
+  acknowledge(*peer, message);
+}
+
+void Service::acknowledge(Peer& peer, const Message& request) {
+  Message answer;
+  answer.type = uint8_t(MessageType::kReply);
+  answer.call = request.call;
+  answer.session = request.session;
+  peer.send(std::move(answer));
+}
+
+Service::OpenSession& Service::session_of(const Message& message) {
+  auto it = sessions_.find(message.session);
+  if (it == sessions_.end()) {
+    throw aborted("{} does not know this session: it was closed, or the task was restarted; make a new session", task_->name);
+  }
+  if (it->second.incarnation != message.incarnation) {
+    throw aborted("a call of an earlier life of {} is refused", it->second.task.empty() ? "a client" : it->second.task);
+  }
+  return it->second;
+}
+
+void Service::hello(const Message& message) {
+  std::string task = decode_hello(message.meta).task;
+  // A restarted task comes with another incarnation: what its earlier life had open is of no use.
+  if (!task.empty()) {
+    std::erase_if(sessions_, [&](const auto& item) {
+      return item.second.task == task && item.second.incarnation != message.incarnation;
+    });
+    std::lock_guard lock(mutex_);
+    left_.erase(task);
+  }
+  OpenSession& session = sessions_[message.session];
+  session.task = std::move(task);
+  session.incarnation = message.incarnation;
+}
+
+void Service::ship(const Message& message) {
+  OpenSession& session = session_of(message);
+  Piece piece = decode_piece(message.meta, catalog_);
+  session.programs[message.call] = Program::make(std::move(piece), task_, session.state);
+}
+
+void Service::call(const std::shared_ptr<Peer>& peer, Message&& message) {
+  OpenSession& session = session_of(message);
+  uint64_t segment = decode_call(message.meta).segment;
+  auto it = session.programs.find(segment);
+  if (it == session.programs.end()) throw not_found("piece {} is not known to {}", segment, task_->name);
+  std::shared_ptr<Program> program = it->second;
+  if (program->blocking()) return call_blocking(peer, std::move(message), std::move(program));
+  if (program->cost_us() < kHeavyUs) {
+    Cancellation never;
+    return reply(*peer, message, program->run(message.tensors, never));
+  }
+  heavy_.post([peer, program, message = std::move(message), task = task_] {
+    try {
+      Cancellation never;
+      reply(*peer, message, program->run(message.tensors, never));
+    } catch (...) {
+      peer->send(error_reply(message, current_error().at_task(task->name)));
+    }
+  });
+}
+
+void Service::call_blocking(const std::shared_ptr<Peer>& peer, Message&& message, std::shared_ptr<Program> program) {
+  auto& waiting = waiting_[peer->id()];
+  if (!waiting) waiting = std::make_shared<Waiting>();
+  auto cancellation = std::make_shared<Cancellation>();
+  {
+    std::lock_guard lock(waiting->mutex);
+    waiting->calls[message.call] = {message.session, cancellation};
+  }
+  std::vector<Tensor> inputs = std::move(message.tensors);
+  auto request = std::make_shared<Message>(std::move(message));
+  auto done = [peer, request, waiting = waiting, cancellation, task = task_](const Error* error, ProgramResult result) {
+    {
+      std::lock_guard lock(waiting->mutex);
+      waiting->calls.erase(request->call);
+    }
+    if (error) {
+      peer->send(error_reply(*request, error->at_task(task->name)));
+    } else {
+      reply(*peer, *request, std::move(result));
+    }
+  };
+  program->start(std::move(inputs), *cancellation, std::move(done));
+}
+
+void Service::reply(Peer& peer, const Message& request, ProgramResult result) {
+  Message answer;
+  answer.type = uint8_t(MessageType::kReply);
+  answer.call = request.call;
+  answer.session = request.session;
+  answer.tensors.reserve(result.outputs.size());
+  for (Tensor& t : result.outputs) {
+    // The bytes stay as they are until they are sent: the frame goes with them.
+    answer.tensors.emplace_back(t.dtype(), t.shape(), t.raw(), std::shared_ptr<void>(result.frame, t.raw()));
+  }
+  peer.send(std::move(answer));
+}
+
+void Service::close_session(const Message& message) {
+  std::vector<std::shared_ptr<Cancellation>> ends;
+  for (auto& [peer, waiting] : waiting_) {
+    std::lock_guard lock(waiting->mutex);
+    for (auto& [call, item] : waiting->calls) {
+      if (item.first == message.session) ends.push_back(item.second);
+    }
+  }
+  for (auto& end : ends) end->cancel();
+  sessions_.erase(message.session);
+}
+
+void Service::reset(const Message& message) {
+  std::vector<std::string> containers = decode_names(message.meta);
+  task_->variables.reset(containers);
+  task_->resources.reset(containers);
+}
+
+void Service::on_close(const std::shared_ptr<Peer>& peer, const Error&) {
+  if (master_) master_->on_close(*peer);
+  auto it = waiting_.find(peer->id());
+  if (it == waiting_.end()) return;
+  std::vector<std::shared_ptr<Cancellation>> ends;
+  {
+    std::lock_guard lock(it->second->mutex);
+    for (auto& [call, item] : it->second->calls) ends.push_back(item.second);
+  }
+  waiting_.erase(it);
+  for (auto& end : ends) end->cancel();
+}
+
+void Service::note_left(const std::string& task) {
+  std::lock_guard lock(mutex_);
+  left_.insert(task);
+  changed_.notify_all();
+}
+
+bool Service::all_left() const {
+  return !expected_.empty() && std::ranges::includes(left_, expected_);
+}
+
+void Service::wait_until_all_left() {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] { return stopped_ || all_left(); });
+}
+
+void Service::stop() {
+  std::lock_guard lock(mutex_);
+  stopped_ = true;
+  changed_.notify_all();
+}
+
+}  // namespace capstan

@@ -1,0 +1,86 @@
+#pragma once
+
+// A task as its peers see it: keeps their sessions and pieces, runs what they call, counts who has
+// joined the job and who has left it. Everything here happens on the server's one control thread,
+// but for the ends of calls that had to wait.
+
+#include <atomic>
+#include <condition_variable>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <unordered_map>
+
+#include "base/poster.h"
+#include "base/transport.h"
+#include "cluster/cluster_spec.h"
+#include "exec/program.h"
+#include "net/message.h"
+
+namespace capstan {
+
+// Takes what clients outside the cluster ask of the task that conducts for them. Given by the layer
+// that has sessions.
+class Master {
+ public:
+  virtual ~Master() = default;
+  virtual void on_message(const std::shared_ptr<Peer>& peer, Message&& message) = 0;
+  virtual void on_close(const Peer& peer) = 0;
+};
+
+class Service : public Handler {
+ public:
+  Service(const Catalog& catalog, const ClusterSpec& cluster, std::shared_ptr<TaskState> task);
+
+  void on_message(const std::shared_ptr<Peer>& peer, Message&& message) override;
+  void on_close(const std::shared_ptr<Peer>& peer, const Error& why) override;
+
+  // Blocks until every worker and chief of the spec has joined and left in good order, or stop().
+  void wait_until_all_left();
+  void stop();
+  void set_master(std::shared_ptr<Master> master);
+  uint64_t messages() const { return messages_.load(std::memory_order_relaxed); }
+
+ private:
+  struct OpenSession {
+    std::string task;  // who opened it
+    uint64_t incarnation = 0;
+    std::shared_ptr<SessionState> state = std::make_shared<SessionState>();
+    std::unordered_map<uint64_t, std::shared_ptr<Program>> programs;
+  };
+  // Calls of one peer that wait; shared with their callbacks.
+  struct Waiting {
+    std::mutex mutex;
+    std::map<uint64_t, std::pair<uint64_t, std::shared_ptr<Cancellation>>> calls;  // call -> session, how to end it
+  };
+
+  OpenSession& session_of(const Message& message);
+  void hello(const Message& message);
+  void ship(const Message& message);
+  void call(const std::shared_ptr<Peer>& peer, Message&& message);
+  void call_blocking(const std::shared_ptr<Peer>& peer, Message&& message, std::shared_ptr<Program> program);
+  void close_session(const Message& message);
+  void reset(const Message& message);
+  void note_left(const std::string& task);
+  bool all_left() const;
+  static void reply(Peer& peer, const Message& request, ProgramResult result);
+  static void acknowledge(Peer& peer, const Message& request);
+
+  const Catalog& catalog_;
+  const std::shared_ptr<TaskState> task_;
+  std::unordered_map<uint64_t, OpenSession> sessions_;
+  std::unordered_map<uint64_t, std::shared_ptr<Waiting>> waiting_;  // by peer
+  Poster heavy_;  // runs segments that would keep the control thread too long
+  std::shared_ptr<Master> master_;
+  std::atomic<uint64_t> messages_{0};
+
+  mutable std::mutex mutex_;  // guards the rest
+  std::condition_variable changed_;
+  std::set<std::string> expected_, left_;
+  bool stopped_ = false;
+};
+
+}  // namespace capstan

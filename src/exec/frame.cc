@@ -1,0 +1,210 @@
+#include "exec/frame.h"
+
+#include <cstdlib>
+#include <map>
+
+#include "kernel/shared_bytes.h"
+
+namespace capstan {
+namespace {
+
+std::shared_ptr<void> allocate_arena(size_t bytes) {
+  if (bytes == 0) return nullptr;
+  // The last block function may read, never write, up to one vector past the end.
+  void* data = std::aligned_alloc(Arena::kAlign, bytes + Arena::kAlign);
+  if (!data) throw resource_exhausted("cannot allocate {} bytes for the values of a step", bytes);
+  return {data, std::free};
+}
+
+DType block_type(const Node& node) {
+  // Select-like rows take a condition first: the type that decides is the last input's.
+  return node.input(int(node.inputs().size()) - 1).dtype();
+}
+
+}  // namespace
+
+Frame::Frame(const Piece& piece, const Layout& layout, std::shared_ptr<TaskState> task,
+             std::shared_ptr<SessionState> session, const ProgramOptions& options,
+             std::span<const std::shared_ptr<void>> states)
+    : piece_(piece), layout_(layout), task_(std::move(task)), session_(std::move(session)) {
+  run_.task = task_.get();
+  run_.session = session_.get();
+  make_values(options);
+  units_.reserve(layout.steps.size());
+  for (const Step& step : layout.steps) make_unit(step, states);
+}
+
+void Frame::make_values(const ProgramOptions& options) {
+  arena_ = allocate_arena(layout_.arena_bytes);
+  values_.resize(layout_.values.size());
+  for (size_t i = 0; i < values_.size(); ++i) {
+    const Value& v = layout_.values[i];
+    if (v.storage == Storage::kConstant) values_[i] = v.constant;
+    if (v.storage != Storage::kArena) continue;
+    if (v.output >= 0 && options.output_memory) {
+      values_[i] = options.output_memory(v.output, v.dtype, v.shape);
+    }
+    if (!values_[i].valid()) {
+      values_[i] = Tensor(v.dtype, v.shape, static_cast<char*>(arena_.get()) + v.offset, arena_);
+    }
+  }
+  for (size_t i = 0; i < values_.size(); ++i) {
+    const Value& v = layout_.values[i];
+    if (v.storage == Storage::kAlias) values_[i] = values_[size_t(v.root)].reshaped(v.shape);
+  }
+}
+
+std::shared_ptr<Variable> Frame::variable(const Node& node) {
+  std::string shared = node.attrs().get_or<std::string>("shared_name", "");
+  return task_->variables.get(node.attrs().get_or<std::string>("container", ""),
+                              shared.empty() ? node.name() : shared, node.output_type(0));
+}
+
+void Frame::make_unit(const Step& step, std::span<const std::shared_ptr<void>> states) {
+  Unit unit;
+  unit.kind = step.kind;
+  unit.node = step.nodes[0];
+  if (step.kind == Step::Kind::kChain) {
+    make_chain(unit, step);
+  } else {
+    make_context(unit, *step.nodes[0], states[size_t(step.nodes[0]->id())]);
+  }
+  units_.push_back(std::move(unit));
+}
+
+void Frame::make_context(Unit& unit, const Node& node, std::shared_ptr<void> state) {
+  contexts_.push_back(std::make_unique<KernelContext>());
+  unit.context = contexts_.back().get();
+  unit.kernel = node.def().kernel;
+  ContextBuilder builder(*unit.context);
+  builder.node(&node, std::move(state));
+  builder.run(&run_);
+  for (size_t i = 0; i < node.inputs().size(); ++i) {
+    const Node* from = variable_input(node, int(i));
+    builder.input(from ? &none_ : tensor(node.input(int(i))), from ? variable(*from) : nullptr);
+  }
+  for (int i = 0; i < node.outputs(); ++i) {
+    size_t number = size_t(layout_.value_of(node, i));
+    builder.output(&values_[number], layout_.values[number].storage == Storage::kArena);
+  }
+}
+
+void Frame::make_chain(Unit& unit, const Step& step) {
+  std::vector<ChainOp> ops;
+  std::vector<DType> types;
+  std::vector<int> keep;
+  std::vector<const Shape*> shapes;
+  std::map<int, int> registers;  // value -> register
+  for (const Node* node : step.nodes) {
+    for (const Output& in : node->inputs()) {
+      int number = layout_.value_of(in);
+      bool inner = false;
+      for (const Node* other : step.nodes) inner |= other == in.node;
+      if (inner || registers.count(number)) continue;
+      registers[number] = int(types.size());
+      types.push_back(in.dtype());
+      shapes.push_back(&layout_.values[size_t(number)].shape);
+      unit.chain_inputs.push_back(tensor(in));
+    }
+  }
+  for (const Node* node : step.nodes) {
+    BlockFn block = node->def().block(block_type(*node), task_->isa);
+    if (!block) {
+      throw Error(Code::kUnimplemented, fmt::format("{} has no kernel for {}", node->op(), dtype_name(block_type(*node))), node->name());
+    }
+    ChainOp op{block, {}, node->output_type(0)};
+    for (const Output& in : node->inputs()) op.args.push_back(registers.at(layout_.value_of(in)));
+    int mine = int(types.size() + ops.size());
+    registers[layout_.value_of(*node, 0)] = mine;
+    ops.push_back(std::move(op));
+    if (layout_.values[size_t(layout_.value_of(*node, 0))].storage != Storage::kNone) {
+      keep.push_back(mine);
+      unit.chain_outputs.push_back(&values_[size_t(layout_.value_of(*node, 0))]);
+    }
+  }
+  unit.chain = std::make_unique<ElementwiseChain>(std::move(ops), std::move(types), std::move(keep));
+  const Value& last = layout_.values[size_t(layout_.value_of(*step.nodes.back(), 0))];
+  if (last.storage == Storage::kArena) bind_chain(unit, shapes, last.shape);
+}
+
+void Frame::bind_chain(Unit& unit, const std::vector<const Shape*>& shapes, const Shape& shape) {
+  for (const Shape* s : shapes) {
+    if (!s->fully_defined()) return;
+  }
+  unit.bound = unit.chain->bind(shapes, shape);
+}
+
+void Frame::set_inputs(std::span<const Tensor> inputs, Cancellation& cancellation) {
+  run_.cancellation = &cancellation;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    *tensor({piece_.args[i], 0}) = inputs[i];
+  }
+}
+
+size_t Frame::run(size_t from) {
+  size_t i = from;
+  try {
+    for (; i < units_.size() && units_[i].kind != Step::Kind::kBlocking; ++i) run_unit(units_[i]);
+  } catch (...) {
+    throw current_error().at_op(units_[i].node->name());
+  }
+  return i;
+}
+
+void Frame::run_unit(Unit& unit) {
+  switch (unit.kind) {
+    case Step::Kind::kKernel: return unit.kernel(*unit.context);
+    case Step::Kind::kChain: return run_chain(unit);
+    case Step::Kind::kRead:
+    case Step::Kind::kCopyRead: return run_read(unit);
+    case Step::Kind::kBlocking: return;
+  }
+}
+
+void Frame::run_chain(Unit& unit) {
+  if (unit.bound) return unit.bound->run(unit.chain_inputs, unit.chain_outputs, task_->pool);
+  Shape shape;
+  for (const Tensor* in : unit.chain_inputs) shape = broadcast(shape, in->shape());
+  for (Tensor* out : unit.chain_outputs) *out = Tensor(unit.node->output_type(0), shape);
+  unit.chain->run(unit.chain_inputs, shape, unit.chain_outputs, task_->pool);
+}
+
+void Frame::run_read(Unit& unit) {
+  Tensor live = unit.context->variable(0).value();
+  const Shape& foreseen = layout_.values[size_t(layout_.value_of(*unit.node, 0))].shape;
+  if (foreseen.fully_defined() && !(foreseen == live.shape())) {
+    throw failed_precondition("variable '{}' holds a value of shape {} where the graph says {}",
+                              unit.context->variable(0).name(), live.shape(), foreseen);
+  }
+  if (unit.kind == Step::Kind::kRead) return unit.context->set_out(0, std::move(live));
+  Tensor copy(live.dtype(), live.shape());
+  copy_shared(live, copy);
+  unit.context->set_out(0, std::move(copy));
+}
+
+void Frame::start_blocking(size_t position, std::function<void(const Error*)> finish) {
+  Unit& unit = units_[position];
+  ContextBuilder(*unit.context).on_finish(std::move(finish));
+  try {
+    unit.node->def().blocking(*unit.context);
+  } catch (...) {
+    Error error = current_error().at_op(unit.node->name());
+    unit.context->fail(error);
+  }
+}
+
+std::vector<Tensor> Frame::outputs() const {
+  std::vector<Tensor> out;
+  out.reserve(piece_.outputs.size());
+  for (const Output& o : piece_.outputs) out.push_back(values_[size_t(layout_.value_of(o))]);
+  return out;
+}
+
+void Frame::clear() {
+  for (size_t i = 0; i < values_.size(); ++i) {
+    Storage storage = layout_.values[i].storage;
+    if (storage == Storage::kArgument || storage == Storage::kDynamic) values_[i] = Tensor();
+  }
+}
+
+}  // namespace capstan

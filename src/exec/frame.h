@@ -1,0 +1,75 @@
+#pragma once
+
+// The memory of one run of a program: a tensor per value, the arena, and a ready context per kernel.
+// Frames are kept in a pool and used again, so a run in the steady state allocates nothing.
+
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "exec/arena.h"
+#include "exec/layout.h"
+#include "kernel/elementwise.h"
+
+namespace capstan {
+
+class Frame {
+ public:
+  Frame(const Piece& piece, const Layout& layout, std::shared_ptr<TaskState> task,
+        std::shared_ptr<SessionState> session, const ProgramOptions& options,
+        std::span<const std::shared_ptr<void>> states);
+  Frame(const Frame&) = delete;
+  Frame& operator=(const Frame&) = delete;
+
+  const Layout& layout() const { return layout_; }
+
+  void set_inputs(std::span<const Tensor> inputs, Cancellation& cancellation);
+  // Runs steps from `from` up to the next blocking one or the end; returns the position reached.
+  // Throws an Error that names the op.
+  size_t run(size_t from);
+  size_t steps() const { return units_.size(); }
+  // Starts the blocking step at `position`; `finish` is called exactly once, from any thread.
+  void start_blocking(size_t position, std::function<void(const Error*)> finish);
+  std::vector<Tensor> outputs() const;
+  // Lets go of what belongs to the caller.
+  void clear();
+
+ private:
+  struct Unit {
+    Step::Kind kind;
+    void (*kernel)(KernelContext&) = nullptr;
+    KernelContext* context = nullptr;
+    const Node* node = nullptr;
+    // Chains:
+    std::unique_ptr<ElementwiseChain> chain;
+    std::optional<BoundChain> bound;  // when all shapes are known beforehand
+    std::vector<const Tensor*> chain_inputs;
+    std::vector<Tensor*> chain_outputs;
+  };
+
+  void make_values(const ProgramOptions& options);
+  void make_unit(const Step& step, std::span<const std::shared_ptr<void>> states);
+  void make_context(Unit& unit, const Node& node, std::shared_ptr<void> state);
+  void make_chain(Unit& unit, const Step& step);
+  void run_unit(Unit& unit);
+  void run_chain(Unit& unit);
+  void run_read(Unit& unit);
+  void bind_chain(Unit& unit, const std::vector<const Shape*>& shapes, const Shape& shape);
+  Tensor* tensor(Output o) { return &values_[size_t(layout_.value_of(o))]; }
+  std::shared_ptr<Variable> variable(const Node& node);
+
+  const Piece& piece_;
+  const Layout& layout_;
+  std::shared_ptr<TaskState> task_;
+  std::shared_ptr<SessionState> session_;
+  std::shared_ptr<void> arena_;
+  std::vector<Tensor> values_;
+  Tensor none_;
+  RunContext run_;
+  std::vector<std::unique_ptr<KernelContext>> contexts_;
+  std::vector<Unit> units_;
+};
+
+}  // namespace capstan

@@ -1,0 +1,275 @@
+#include "exec/layout.h"
+
+#include <algorithm>
+#include <map>
+
+#include "exec/arena.h"
+#include "graph/shape_context.h"
+
+namespace capstan {
+
+const Node* variable_input(const Node& node, int i) {
+  const Node* from = node.input(i).node;
+  return from->def().variable ? from : nullptr;
+}
+
+bool is_read(const Node& node) { return node.op() == "Identity" && variable_input(node, 0); }
+
+namespace {
+
+constexpr size_t kLargestFolded = 64 << 10;
+
+// Ops that look only at the shapes of their inputs.
+bool needs_shapes_only(const Node& node) {
+  return node.op() == "Shape" || node.op() == "Size" || node.op() == "Rank" || node.op() == "ShapeN";
+}
+
+class LayoutMaker {
+ public:
+  LayoutMaker(const Piece& piece, std::vector<Shape> inputs, RunContext& run, const ProgramOptions& options)
+      : piece_(piece), run_(run), options_(options), layout_(std::make_unique<Layout>()) {
+    layout_->inputs = std::move(inputs);
+    number_values();
+  }
+
+  std::unique_ptr<Layout> make() {
+    for (int id = 0; id < piece_.graph->size(); ++id) visit(piece_.graph->node(id));
+    mark_outputs();
+    find_lifetimes();
+    choose_reads();
+    place_in_arena();
+    return std::move(layout_);
+  }
+
+ private:
+  Value& value(Output o) { return layout_->values[size_t(layout_->value_of(o))]; }
+  Value& value(const Node& n, int i) { return layout_->values[size_t(layout_->value_of(n, i))]; }
+
+  void number_values() {
+    for (int id = 0; id < piece_.graph->size(); ++id) {
+      const Node& node = piece_.graph->node(id);
+      layout_->first_value.push_back(int(layout_->values.size()));
+      for (int i = 0; i < node.outputs(); ++i) {
+        Value v;
+        v.dtype = node.output_type(i);
+        v.root = int(layout_->values.size());
+        layout_->values.push_back(std::move(v));
+      }
+    }
+  }
+
+  void visit(const Node& node) {
+    if (node.def().variable) return;
+    if (node.op() == "_Arg") return visit_argument(node);
+    if (node.op() == "Const") return make_constant(value(node, 0), node.attrs().get<Tensor>("value"));
+    infer(node);
+    if (fold(node) || forward(node)) return;
+    layout_->steps.push_back({kind_of(node), {&node}});
+    for (int i = 0; i < node.outputs(); ++i) {
+      Value& v = value(node, i);
+      bool fits = v.shape.fully_defined() && v.dtype != DType::kString && dtype_size(v.dtype) > 0;
+      v.storage = fits && !is_read(node) && !node.def().forwards && !node.def().blocking ? Storage::kArena : Storage::kDynamic;
+    }
+  }
+
+  static Step::Kind kind_of(const Node& node) {
+    if (is_read(node)) return Step::Kind::kRead;
+    if (node.def().block) return Step::Kind::kChain;
+    return node.def().blocking ? Step::Kind::kBlocking : Step::Kind::kKernel;
+  }
+
+  void visit_argument(const Node& node) {
+    size_t index = size_t(node.attrs().get<int64_t>("index"));
+    Value& v = value(node, 0);
+    v.storage = Storage::kArgument;
+    v.shape = layout_->inputs[index];
+  }
+
+  void make_constant(Value& v, Tensor t) {
+    v.storage = Storage::kConstant;
+    v.shape = t.shape();
+    v.constant = std::move(t);
+  }
+
+  Shape input_shape(const Node& node, int i) {
+    const Node* variable = variable_input(node, i);
+    return variable ? variable->output_shape(0) : value(node.input(i)).shape;
+  }
+
+  const Tensor* constant_input(const Node& node, int i) {
+    if (variable_input(node, i)) return nullptr;
+    const Value& v = value(node.input(i));
+    return v.storage == Storage::kConstant ? &v.constant : nullptr;
+  }
+
+  void infer(const Node& node) {
+    std::vector<Shape> shapes;
+    for (size_t i = 0; i < node.inputs().size(); ++i) shapes.push_back(input_shape(node, int(i)));
+    ShapeContext context(node, std::move(shapes), [&](int i) { return constant_input(node, i); });
+    try {
+      if (node.def().shape) node.def().shape(context);
+    } catch (const Error& e) {
+      throw e.at_op(node.name());
+    }
+    for (int i = 0; i < node.outputs(); ++i) {
+      value(node, i).shape = node.def().shape ? context.outputs()[size_t(i)] : Shape::unknown();
+    }
+  }
+
+  // Runs a pure node now when all that it looks at is known and the result is small.
+  bool fold(const Node& node) {
+    if (!options_.fold || node.def().stateful || node.def().writes || node.def().blocking ||
+        node.outputs() == 0 || node.inputs().empty()) {
+      return false;
+    }
+    bool shapes_only = needs_shapes_only(node);
+    std::vector<KernelInput> inputs;
+    for (size_t i = 0; i < node.inputs().size(); ++i) {
+      const Tensor* known = constant_input(node, int(i));
+      if (known) {
+        inputs.push_back({*known, nullptr});
+      } else if (shapes_only && input_shape(node, int(i)).fully_defined()) {
+        // The kernel looks at the shape alone, so there need be no bytes.
+        inputs.push_back({Tensor(node.input(int(i)).dtype(), input_shape(node, int(i)), nullptr, nullptr), nullptr});
+      } else {
+        return false;
+      }
+    }
+    for (int i = 0; i < node.outputs(); ++i) {
+      const Shape& shape = value(node, i).shape;
+      if (shape.fully_defined() && size_t(shape.elements()) * dtype_size(node.output_type(i)) > kLargestFolded) return false;
+    }
+    std::vector<Tensor> results = run_kernel(node, std::move(inputs), run_);
+    for (int i = 0; i < node.outputs(); ++i) make_constant(value(node, i), std::move(results[size_t(i)]));
+    return true;
+  }
+
+  // Ops that only hand on bytes cost nothing when those lie still.
+  bool forward(const Node& node) {
+    if (!node.def().forwards || variable_input(node, 0)) return false;
+    const Value& from = value(node.input(0));
+    Value& v = value(node, 0);
+    bool still = from.storage == Storage::kArena || from.storage == Storage::kAlias;
+    if (!still || !v.shape.fully_defined() || v.shape.elements() != from.shape.elements()) return false;
+    v.storage = Storage::kAlias;
+    v.root = from.root;
+    return true;
+  }
+
+  void mark_outputs() {
+    for (size_t i = 0; i < piece_.outputs.size(); ++i) {
+      Value& v = value(piece_.outputs[i]);
+      if (v.output < 0) v.output = int(i);
+      layout_->values[size_t(v.root)].aliased_output = true;
+    }
+  }
+
+  void use(int number, int position) {
+    Value& root = layout_->values[size_t(layout_->values[size_t(number)].root)];
+    root.last = std::max(root.last, position);
+  }
+
+  void find_lifetimes() {
+    const auto& steps = layout_->steps;
+    for (size_t s = 0; s < steps.size(); ++s) {
+      for (const Node* node : steps[s].nodes) {
+        for (int i = 0; i < node->outputs(); ++i) {
+          Value& v = value(*node, i);
+          if (v.first < 0) v.first = v.last = int(s);
+        }
+        for (size_t i = 0; i < node->inputs().size(); ++i) {
+          if (!variable_input(*node, int(i))) use(layout_->value_of(node->input(int(i))), int(s));
+        }
+      }
+    }
+    follow_dynamic_aliases();
+    for (Value& v : layout_->values) {
+      if (v.aliased_output) v.last = int(steps.size());
+    }
+  }
+
+  // A forwarding kernel that does run hands its input's bytes on: whoever uses its output uses them.
+  void follow_dynamic_aliases() {
+    for (auto it = layout_->steps.rbegin(); it != layout_->steps.rend(); ++it) {
+      const Node& node = *it->nodes[0];
+      bool hands_on = node.def().forwards || node.def().blocking || node.def().stateful;
+      if (!hands_on) continue;
+      for (int o = 0; o < node.outputs(); ++o) {
+        const Value& out = value(node, o);
+        for (size_t i = 0; i < node.inputs().size(); ++i) {
+          if (variable_input(node, int(i))) continue;
+          Value& root = layout_->values[size_t(value(node.input(int(i))).root)];
+          root.last = std::max(root.last, out.last);
+          root.aliased_output |= out.aliased_output;
+        }
+      }
+    }
+  }
+
+  // A read shares the live bytes unless a later write could be seen through it.
+  void choose_reads() {
+    for (size_t s = 0; s < layout_->steps.size(); ++s) {
+      Step& step = layout_->steps[s];
+      if (step.kind != Step::Kind::kRead) continue;
+      const Node* variable = variable_input(*step.nodes[0], 0);
+      int last = value(*step.nodes[0], 0).last;
+      for (size_t w = s + 1; w < layout_->steps.size() && int(w) < last; ++w) {
+        if (writes(*layout_->steps[w].nodes[0], *variable)) step.kind = Step::Kind::kCopyRead;
+      }
+    }
+  }
+
+  static bool writes(const Node& node, const Node& variable) {
+    for (size_t i = 0; i < node.inputs().size(); ++i) {
+      if ((node.def().writes >> i & 1) && node.input(int(i)).node == &variable) return true;
+    }
+    return false;
+  }
+
+  void place_in_arena() {
+    Arena arena;
+    std::vector<std::vector<int>> born(layout_->steps.size() + 1), dies(layout_->steps.size() + 2);
+    for (size_t v = 0; v < layout_->values.size(); ++v) {
+      const Value& x = layout_->values[v];
+      if (x.storage != Storage::kArena) continue;
+      born[size_t(x.first)].push_back(int(v));
+      dies[size_t(x.last)].push_back(int(v));
+    }
+    auto bytes = [&](int v) {
+      const Value& x = layout_->values[size_t(v)];
+      return size_t(x.shape.elements()) * dtype_size(x.dtype);
+    };
+    for (size_t s = 0; s < layout_->steps.size(); ++s) {
+      std::vector<int> after;
+      for (int v : dies[s]) {
+        // An element-wise step may write where an operand of its own size was.
+        bool reuse = layout_->steps[s].kind == Step::Kind::kChain && layout_->values[size_t(v)].first < int(s) &&
+                     born[s].size() == 1 && bytes(v) == bytes(born[s][0]) &&
+                     layout_->values[size_t(v)].shape == layout_->values[size_t(born[s][0])].shape &&
+                     layout_->values[size_t(v)].dtype == layout_->values[size_t(born[s][0])].dtype;
+        if (reuse) {
+          arena.release(layout_->values[size_t(v)].offset, bytes(v));
+        } else {
+          after.push_back(v);
+        }
+      }
+      for (int v : born[s]) layout_->values[size_t(v)].offset = arena.take(bytes(v));
+      for (int v : after) arena.release(layout_->values[size_t(v)].offset, bytes(v));
+    }
+    layout_->arena_bytes = arena.size();
+  }
+
+  const Piece& piece_;
+  RunContext& run_;
+  const ProgramOptions& options_;
+  std::unique_ptr<Layout> layout_;
+};
+
+}  // namespace
+
+std::unique_ptr<Layout> make_layout(const Piece& piece, std::vector<Shape> inputs, RunContext& run,
+                                    const ProgramOptions& options) {
+  return LayoutMaker(piece, std::move(inputs), run, options).make();
+}
+
+}  // namespace capstan

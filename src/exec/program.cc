@@ -1,0 +1,200 @@
+#include "exec/program.h"
+
+#include <chrono>
+
+#include "exec/frame.h"
+
+namespace capstan {
+namespace {
+
+// Layouts kept per program; beyond that, odd shapes run through the dynamic one.
+constexpr size_t kMaxLayouts = 8;
+
+// The place where a blocking op's start and its end meet; whoever comes second goes on. Holds the
+// frame until then: the frame's own callback must not, or it would keep itself alive.
+struct Meeting {
+  std::atomic<bool> arrived{false};
+  std::optional<Error> error;
+  std::shared_ptr<Frame> frame;
+  size_t position = 0;
+  Program::Done done;
+};
+
+class ProgramImpl : public Program {
+ public:
+  ProgramImpl(Piece piece, std::shared_ptr<TaskState> task, std::shared_ptr<SessionState> session,
+              ProgramOptions options)
+      : piece_(std::move(piece)), task_(std::move(task)), session_(std::move(session)), options_(std::move(options)) {
+    for (int id = 0; id < piece_.graph->size(); ++id) prepare(piece_.graph->node(id));
+    for (const Node* arg : piece_.args) declared_.push_back(arg->output_shape(0));
+  }
+
+  bool blocking() const override { return blocking_; }
+  double cost_us() const override { return cost_us_.load(std::memory_order_relaxed); }
+
+  ProgramResult run(std::span<const Tensor> inputs, Cancellation& cancellation) override {
+    CAPSTAN_CHECK(!blocking_);
+    auto begin = std::chrono::steady_clock::now();
+    std::shared_ptr<Frame> frame = borrow(inputs);
+    frame->set_inputs(inputs, cancellation);
+    frame->run(0);
+    ProgramResult result{frame->outputs(), std::move(frame)};
+    note_cost(begin);
+    return result;
+  }
+
+  void start(std::vector<Tensor> inputs, Cancellation& cancellation, Done done) override {
+    try {
+      std::shared_ptr<Frame> frame = borrow(inputs);
+      frame->set_inputs(inputs, cancellation);
+      advance(std::move(frame), 0, std::move(done));
+    } catch (...) {
+      Error error = current_error();
+      done(&error, {});
+    }
+  }
+
+ private:
+  struct Slot {
+    std::unique_ptr<Layout> layout;
+    std::vector<std::unique_ptr<Frame>> idle;
+  };
+
+  void prepare(const Node& node) {
+    blocking_ |= node.def().blocking != nullptr;
+    bool runs = node.def().kernel || node.def().block || node.def().blocking || node.def().variable || node.op() == "_Arg";
+    if (!runs) throw Error(Code::kUnimplemented, fmt::format("op {} has no kernel", node.op()), node.name());
+    try {
+      states_.push_back(node.def().prepare ? node.def().prepare(node) : nullptr);
+    } catch (const Error& e) {
+      throw e.at_op(node.name());
+    }
+  }
+
+  void note_cost(std::chrono::steady_clock::time_point begin) {
+    double us = std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - begin).count();
+    double old = cost_us_.load(std::memory_order_relaxed);
+    cost_us_.store(old == 0 ? us : old + (us - old) / 8, std::memory_order_relaxed);
+  }
+
+  static bool fits(const Layout& layout, std::span<const Tensor> inputs) {
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      if (!(layout.inputs[i] == inputs[i].shape())) return false;
+    }
+    return true;
+  }
+
+  // A frame for these shapes; it returns to its slot when the last holder lets go.
+  std::shared_ptr<Frame> borrow(std::span<const Tensor> inputs) {
+    if (inputs.size() != piece_.args.size()) {
+      throw internal_error("a segment of {} inputs was called with {}", piece_.args.size(), inputs.size());
+    }
+    std::unique_lock lock(mutex_);
+    Slot& slot = find_slot(inputs);
+    std::unique_ptr<Frame> frame;
+    if (!slot.idle.empty()) {
+      frame = std::move(slot.idle.back());
+      slot.idle.pop_back();
+    } else {
+      lock.unlock();
+      frame = std::make_unique<Frame>(piece_, *slot.layout, task_, session_, options_, states_);
+    }
+    Frame* raw = frame.release();
+    return {raw, [self = shared_from_this(), this, &slot](Frame* f) {
+              std::unique_ptr<Frame> owned(f);
+              owned->clear();
+              std::lock_guard guard(mutex_);
+              slot.idle.push_back(std::move(owned));
+            }};
+  }
+
+  Slot& find_slot(std::span<const Tensor> inputs) {
+    if (last_ && fits(*last_->layout, inputs)) return *last_;
+    for (auto& slot : slots_) {
+      if (fits(*slot->layout, inputs)) return *(last_ = slot.get());
+    }
+    if (slots_.size() >= kMaxLayouts) return dynamic_slot();
+    std::vector<Shape> shapes;
+    for (const Tensor& t : inputs) shapes.push_back(t.shape());
+    slots_.push_back(std::make_unique<Slot>(Slot{layout_for(std::move(shapes)), {}}));
+    return *(last_ = slots_.back().get());
+  }
+
+  Slot& dynamic_slot() {
+    if (!dynamic_) dynamic_ = std::make_unique<Slot>(Slot{layout_for(declared_), {}});
+    return *dynamic_;
+  }
+
+  std::unique_ptr<Layout> layout_for(std::vector<Shape> shapes) {
+    RunContext run;
+    Cancellation none;
+    run.task = task_.get();
+    run.session = session_.get();
+    run.cancellation = &none;
+    return make_layout(piece_, std::move(shapes), run, options_);
+  }
+
+  // Runs from `position`; at a blocking op the frame waits and nobody's thread does.
+  void advance(std::shared_ptr<Frame> frame, size_t position, Done done) {
+    std::optional<Error> failure;
+    try {
+      for (;;) {
+        position = frame->run(position);
+        if (position == frame->steps()) break;
+        auto meeting = std::make_shared<Meeting>();
+        meeting->frame = frame;
+        meeting->position = position;
+        meeting->done = done;
+        frame->start_blocking(position, [self = shared_from_this(), this, meeting](const Error* error) {
+          if (error) meeting->error = *error;
+          if (meeting->arrived.exchange(true)) resume(meeting);
+        });
+        if (!meeting->arrived.exchange(true)) return;  // still waiting: the callback goes on
+        meeting->frame.reset();
+        if (meeting->error) throw *meeting->error;
+        ++position;
+      }
+    } catch (...) {
+      failure = current_error();
+    }
+    if (failure) {
+      done(&*failure, {});
+    } else {
+      done(nullptr, {frame->outputs(), frame});
+    }
+  }
+
+  // The blocked op ended after start had returned: go on, but not on the stack of whoever ended it.
+  void resume(std::shared_ptr<Meeting> meeting) {
+    task_->post([self = shared_from_this(), this, meeting] {
+      std::shared_ptr<Frame> frame = std::move(meeting->frame);
+      if (meeting->error) {
+        meeting->done(&*meeting->error, {});
+      } else {
+        advance(std::move(frame), meeting->position + 1, std::move(meeting->done));
+      }
+    });
+  }
+
+  Piece piece_;
+  std::shared_ptr<TaskState> task_;
+  std::shared_ptr<SessionState> session_;
+  ProgramOptions options_;
+  std::vector<std::shared_ptr<void>> states_;  // by node id
+  std::vector<Shape> declared_;
+  bool blocking_ = false;
+  std::atomic<double> cost_us_{0};
+  std::mutex mutex_;  // guards the slots
+  std::vector<std::unique_ptr<Slot>> slots_;
+  std::unique_ptr<Slot> dynamic_;
+  Slot* last_ = nullptr;
+};
+
+}  // namespace
+
+std::shared_ptr<Program> Program::make(Piece piece, std::shared_ptr<TaskState> task,
+                                       std::shared_ptr<SessionState> session, ProgramOptions options) {
+  return std::make_shared<ProgramImpl>(std::move(piece), std::move(task), std::move(session), std::move(options));
+}
+
+}  // namespace capstan

@@ -1,0 +1,56 @@
+#pragma once
+
+// A piece made ready to run on a task: folded, fused, its memory laid out. Threads share a Program;
+// each run borrows a Frame (values and scratch) from it.
+
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "kernel/context.h"
+#include "plan/plan.h"
+
+namespace capstan {
+
+class Frame;
+
+struct ProgramOptions {
+  // Where output i gets its bytes when its size is known beforehand (shared memory of a peer, say);
+  // an invalid Tensor means "as usual".
+  std::function<Tensor(int output, DType dtype, const Shape& shape)> output_memory;
+  bool fuse = true;
+  bool fold = true;
+};
+
+// What a run leaves: output values, valid while the frame is held.
+struct ProgramResult {
+  std::vector<Tensor> outputs;
+  std::shared_ptr<Frame> frame;  // goes back to the program's pool when released
+};
+
+class Program : public std::enable_shared_from_this<Program> {
+ public:
+  // Binds variables and resources of the task. Throws InvalidArgument for a piece that cannot run
+  // here (no kernel for a type, a variable of another dtype).
+  static std::shared_ptr<Program> make(Piece piece, std::shared_ptr<TaskState> task,
+                                       std::shared_ptr<SessionState> session,
+                                       ProgramOptions options = {});
+  virtual ~Program() = default;
+
+  // Whether the piece holds an op that may wait.
+  virtual bool blocking() const = 0;
+  // Rough cost of one run in microseconds once it has run; decides whether it runs on an io thread.
+  virtual double cost_us() const = 0;
+
+  // Runs on the calling thread. Only for programs that do not block.
+  virtual ProgramResult run(std::span<const Tensor> inputs, Cancellation& cancellation) = 0;
+  // Runs until the op that waits; the rest runs through TaskState::post. `done` is called exactly
+  // once, with an error or a result, from any thread (perhaps before start returns).
+  using Done = std::function<void(const Error*, ProgramResult)>;
+  virtual void start(std::vector<Tensor> inputs, Cancellation& cancellation, Done done) = 0;
+};
+
+}  // namespace capstan

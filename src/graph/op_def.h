@@ -1,0 +1,98 @@
+#pragma once
+
+// An op, whole, in one row of constexpr data: schema, shape, kernel, gradient, samples. Rows live in
+// src/ops, one file per family; everything else that knows ops (Python functions, docs, checks,
+// micro-benchmarks) is derived from them.
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "tensor/dtype.h"
+#include "tensor/shape.h"
+
+namespace capstan {
+
+class AttrMap;
+class GradContext;
+class KernelContext;
+class Node;
+class ShapeContext;
+struct Output;
+
+// A constexpr list with room for N items.
+template <class T, size_t N>
+struct RowList {
+  constexpr RowList() = default;
+  constexpr RowList(std::initializer_list<T> list) {
+    for (const T& item : list) items[count++] = item;
+  }
+  constexpr const T* begin() const { return items; }
+  constexpr const T* end() const { return items + count; }
+  constexpr size_t size() const { return count; }
+  constexpr const T& operator[](size_t i) const { return items[i]; }
+  T items[N] = {};
+  size_t count = 0;
+};
+
+// type: an attr of kind "type" ("T"), a fixed type ("float", "int32", "string"), "N*T" (N from an int
+// attr, all of type T), or an attr of kind "list(type)". "Ref(T)" marks a variable's reference.
+struct ArgDef {
+  std::string_view name, type;
+};
+
+// kind: "type", "type:float|double|int32" (the allowed ones), "bool", "int", "float", "string",
+// "shape", "tensor", or "list(...)" of these. value: the default as text ("true", "0.5", "float",
+// "[]", "''"), or "" when the attr must be given or can be inferred from the inputs.
+struct AttrDef {
+  std::string_view name, kind, value = {};
+};
+
+// Instruction sets that a block function may be compiled for; the best one is chosen at plan time.
+enum class Isa : uint8_t { kBase, kAvx2, kAvx512 };
+
+// One contiguous block: n elements of each input to n of the output. `out` may be one of `in`.
+using BlockFn = void (*)(const void* const* in, void* out, int64_t n);
+
+using Values = std::vector<Output>;  // one gradient per input; a default Output means none
+
+struct OpDef {
+  std::string_view name, doc;
+  RowList<ArgDef, 12> inputs, outputs;
+  RowList<AttrDef, 14> attrs;
+
+  // Sets the output shapes; throws InvalidArgument for inputs that clash.
+  void (*shape)(ShapeContext&) = nullptr;
+
+  // Exactly one of the following three runs the op.
+  void (*kernel)(KernelContext&) = nullptr;
+  // Element-wise rows only: the block function for this input type, or null. All inputs broadcast.
+  BlockFn (*block)(DType in, Isa isa) = nullptr;
+  // May wait. Calls ctx.done() (now, or later from any thread) exactly once; see KernelContext.
+  void (*blocking)(KernelContext&) = nullptr;
+
+  // Made once per node and program, handed to the kernel as ctx.state<T>(): parsed attrs and the like.
+  std::shared_ptr<void> (*prepare)(const Node&) = nullptr;
+
+  // Appends the nodes that TensorFlow's gradient of this op appends, under its names.
+  Values (*gradient)(GradContext&) = nullptr;
+  bool no_gradient = false;  // known to have none: a gradient stops here in silence
+
+  // Output 0 is input 0's bytes, perhaps under another shape (Identity, Reshape): no work to do.
+  bool forwards = false;
+  bool stateful = false;  // never folded, never shared
+  bool variable = false;  // its output 0 is the reference of a variable in the task's store
+  bool allows_uninitialized_ref = false;  // Assign, IsVariableInitialized
+  // Which ref inputs are written, as a bit mask over the inputs. 0 for ops that only read them.
+  uint32_t writes = 0;
+
+  // Inputs for the derived checks, for example "float[2,3] float[3,4] transpose_a=true". Values are
+  // drawn from a seed in [-1,1], or as "float[3]{1,2,3}", or within bounds as "float[3](0.5,2)".
+  RowList<std::string_view, 4> samples = {};
+};
+
+}  // namespace capstan

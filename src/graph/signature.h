@@ -1,0 +1,22 @@
+#pragma once
+
+// Fits a node's inputs and attrs to its row: infers attrs, fills in defaults, says the types of the
+// outputs.
+
+#include <span>
+#include <vector>
+
+#include "graph/node.h"
+
+namespace capstan {
+
+struct Signature {
+  std::vector<bool> input_refs, output_refs;
+  std::vector<DType> output_types;
+};
+
+// Completes `attrs`. Throws InvalidArgument that names the input or attr that does not fit; the
+// caller adds the node.
+Signature fit_signature(const OpDef& def, std::span<const Output> inputs, AttrMap& attrs);
+
+}  // namespace capstan

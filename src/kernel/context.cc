@@ -1,0 +1,87 @@
+#include "kernel/context.h"
+
+#include <optional>
+
+#include "kernel/elementwise.h"
+
+namespace capstan {
+namespace {
+
+void run_block(const Node& node, std::span<const Tensor> inputs, Tensor& output, TaskState& task) {
+  const DType in = inputs.empty() ? DType::kInvalid : inputs[0].dtype();
+  BlockFn block = node.def().block(in, task.isa);
+  if (!block) throw unimplemented("{} has no kernel for {}", node.op(), dtype_name(in));
+  ChainOp op{block, {}, node.output_type(0)};
+  std::vector<DType> types;
+  std::vector<const Tensor*> values;
+  Shape shape;
+  for (const Tensor& input : inputs) {
+    op.args.push_back(int(types.size()));
+    types.push_back(input.dtype());
+    values.push_back(&input);
+    shape = broadcast(shape, input.shape());
+  }
+  const int kept = int(types.size());
+  output = Tensor(node.output_type(0), shape);
+  Tensor* outputs[] = {&output};
+  ElementwiseChain({std::move(op)}, std::move(types), {kept}).run(values, shape, outputs, task.pool);
+}
+
+// What a reference output stands for, once the kernel has run.
+void set_references(const Node& node, std::span<const KernelInput> inputs, std::span<Tensor> outputs) {
+  for (int i = 0; i < node.outputs(); ++i) {
+    if (!node.output_is_ref(i) || outputs[size_t(i)].valid()) continue;
+    for (const KernelInput& input : inputs) {
+      if (!input.variable) continue;
+      outputs[size_t(i)] = input.variable->value();
+      break;
+    }
+  }
+}
+
+}  // namespace
+
+Tensor& KernelContext::allocate(int i, const Shape& shape) {
+  Tensor& out = *outputs_[size_t(i)];
+  out = Tensor(node_->output_type(i), shape);
+  laid_out_[size_t(i)] = false;
+  return out;
+}
+
+std::vector<Tensor> run_kernel(const Node& node, std::vector<KernelInput> inputs, RunContext& run) {
+  const OpDef& def = node.def();
+  std::vector<Tensor> values, outputs(size_t(node.outputs()));
+  for (KernelInput& input : inputs) {
+    const bool live = input.variable && input.variable->initialized();
+    values.push_back(live ? input.variable->value() : input.value);
+  }
+  if (def.block) {
+    run_block(node, values, outputs[0], *run.task);
+    return outputs;
+  }
+  KernelContext context;
+  ContextBuilder builder(context);
+  builder.node(&node, def.prepare ? def.prepare(node) : nullptr);
+  builder.run(&run);
+  for (size_t i = 0; i < inputs.size(); ++i) builder.input(&values[i], inputs[i].variable);
+  for (Tensor& output : outputs) builder.output(&output, false);
+  if (def.kernel) {
+    def.kernel(context);
+  } else if (def.blocking) {
+    bool finished = false;
+    std::optional<Error> error;
+    builder.on_finish([&](const Error* e) {
+      finished = true;
+      if (e) error = *e;
+    });
+    def.blocking(context);
+    if (!finished) throw internal_error("{} waits, which run_kernel() does not", node.name());
+    if (error) throw *error;
+  } else {
+    throw unimplemented("{} has no kernel", node.op());
+  }
+  set_references(node, inputs, outputs);
+  return outputs;
+}
+
+}  // namespace capstan

@@ -1,0 +1,109 @@
+#pragma once
+
+// What a kernel may touch. One context per node and run; built once per memory layout and reused, so
+// that a step costs a kernel call and no bookkeeping.
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "graph/node.h"
+#include "kernel/cancellation.h"
+#include "kernel/task_state.h"
+#include "tensor/tensor.h"
+
+namespace capstan {
+
+// What is the same for all kernels of one run.
+struct RunContext {
+  TaskState* task = nullptr;
+  SessionState* session = nullptr;
+  Cancellation* cancellation = nullptr;
+};
+
+class KernelContext {
+ public:
+  const Node& node() const { return *node_; }
+  int inputs() const { return int(inputs_.size()); }
+  const Tensor& in(int i) const { return *inputs_[size_t(i)]; }
+
+  // Output i with this shape: memory laid out beforehand when it was foreseen, else allocated now.
+  // The bytes are uninitialised.
+  Tensor& out(int i, const Shape& shape) {
+    Tensor& t = *outputs_[size_t(i)];
+    if (t.shape() == shape && laid_out_[size_t(i)]) return t;
+    return allocate(i, shape);
+  }
+  // Hands on a tensor (an input reshaped, a value taken from a queue). An output that is the
+  // reference of a variable is never set: it stands for the variable of the first reference input.
+  void set_out(int i, Tensor value) {
+    *outputs_[size_t(i)] = std::move(value);
+    laid_out_[size_t(i)] = false;
+  }
+  int outputs() const { return int(outputs_.size()); }
+
+  // The variable behind reference input i.
+  Variable& variable(int i) const { return *variables_[size_t(i)]; }
+  std::shared_ptr<Variable> shared_variable(int i) const { return variables_[size_t(i)]; }
+
+  // What OpDef::prepare made for this node.
+  template <class S>
+  const S& state() const {
+    return *static_cast<const S*>(state_.get());
+  }
+
+  TaskState& task() const { return *run_->task; }
+  SessionState& session() const { return *run_->session; }
+  ThreadPool& pool() const { return run_->task->pool; }
+  Isa isa() const { return run_->task->isa; }
+  Cancellation& cancellation() const { return *run_->cancellation; }
+
+  // Blocking kernels only: exactly one of these is called, once, from any thread, after the outputs
+  // are set. The context stays valid until then.
+  void done() { finish_(nullptr); }
+  void fail(Error error) { finish_(&error); }
+
+ private:
+  friend class ContextBuilder;
+  Tensor& allocate(int i, const Shape& shape);
+
+  const Node* node_ = nullptr;
+  std::vector<const Tensor*> inputs_;
+  std::vector<Tensor*> outputs_;
+  std::vector<char> laid_out_;
+  std::vector<std::shared_ptr<Variable>> variables_;  // by input; null where not a reference
+  std::shared_ptr<void> state_;
+  const RunContext* run_ = nullptr;
+  std::function<void(const Error*)> finish_;
+};
+
+// How exec (and run_kernel) fill a context; kernels never see it.
+class ContextBuilder {
+ public:
+  explicit ContextBuilder(KernelContext& context) : c_(context) {}
+  void node(const Node* node, std::shared_ptr<void> state) { c_.node_ = node, c_.state_ = std::move(state); }
+  void input(const Tensor* value, std::shared_ptr<Variable> variable) {
+    c_.inputs_.push_back(value);
+    c_.variables_.push_back(std::move(variable));
+  }
+  void output(Tensor* value, bool laid_out) {
+    c_.outputs_.push_back(value);
+    c_.laid_out_.push_back(laid_out);
+  }
+  void laid_out(int i, bool yes) { c_.laid_out_[size_t(i)] = yes; }
+  void run(const RunContext* run) { c_.run_ = run; }
+  void on_finish(std::function<void(const Error*)> finish) { c_.finish_ = std::move(finish); }
+
+ private:
+  KernelContext& c_;
+};
+
+// Runs one row by itself, as the derived checks do: inputs in, outputs out. Reference inputs are
+// given as variables. Blocking rows must finish at once.
+struct KernelInput {
+  Tensor value;
+  std::shared_ptr<Variable> variable;
+};
+std::vector<Tensor> run_kernel(const Node& node, std::vector<KernelInput> inputs, RunContext& run);
+
+}  // namespace capstan

@@ -1,0 +1,69 @@
+#pragma once
+
+// The mutable state of one task: named tensors that outlive a step. A parameter server is a task
+// whose store is not empty; it has no code of its own.
+
+#include <atomic>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tensor/tensor.h"
+
+namespace capstan {
+
+// One variable. Updates are in place: without `use_locking` a reader may see a half-applied one.
+class Variable {
+ public:
+  Variable(std::string name, DType dtype) : name_(std::move(name)), dtype_(dtype) {}
+
+  const std::string& name() const { return name_; }
+  DType dtype() const { return dtype_; }
+
+  bool initialized() const;
+  // The live tensor (shares the bytes). Throws FailedPrecondition naming the variable when unset.
+  Tensor value() const;
+  // Copies into the present buffer where the shape is the same, else into a new one (a new
+  // generation: whoever still holds the old tensor keeps the old bytes).
+  void assign(const Tensor& value, const std::function<Tensor(DType, const Shape&)>& allocate);
+  // Takes the tensor itself as the value; its bytes must belong to nobody else.
+  void adopt(Tensor value);
+  // Grows with every new buffer; whoever keeps value() compares this, without a lock.
+  uint64_t generation() const { return generation_.load(std::memory_order_acquire); }
+
+  // Held by writers with use_locking=true during their update; never by readers.
+  std::mutex& write_mutex() { return write_mutex_; }
+
+ private:
+  const std::string name_;
+  const DType dtype_;
+  mutable std::mutex mutex_;  // guards the handle, not the bytes
+  Tensor value_;
+  std::atomic<uint64_t> generation_ = 0;
+  std::mutex write_mutex_;
+};
+
+// memcpy for bytes that an unlocked writer or reader may touch at the same time, as shared weights
+// allow; the thread sanitizer is told not to watch it.
+void copy_live(void* to, const void* from, size_t bytes);
+
+// Thread-safe.
+class VariableStore {
+ public:
+  // The variable under (container, name), made when new. Throws InvalidArgument naming both types
+  // when it exists with another dtype.
+  std::shared_ptr<Variable> get(std::string_view container, std::string_view name, DType dtype);
+  std::vector<std::shared_ptr<Variable>> all() const;
+  // Forgets the variables of these containers (all when empty).
+  void reset(const std::vector<std::string>& containers);
+
+ private:
+  mutable std::mutex mutex_;
+  std::map<std::pair<std::string, std::string>, std::shared_ptr<Variable>> variables_;
+};
+
+}  // namespace capstan

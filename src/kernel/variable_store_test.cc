@@ -1,0 +1,132 @@
+#include "kernel/variable_store.h"
+
+#include <gtest/gtest.h>
+
+#include "kernel/cancellation.h"
+#include "kernel/queue.h"
+#include "kernel/task_state.h"
+
+namespace capstan {
+namespace {
+
+std::string message_of(const std::function<void()>& action) {
+  try {
+    action();
+  } catch (const Error& error) {
+    return std::string(code_name(error.code())) + ": " + error.message();
+  }
+  return "nothing was thrown";
+}
+
+TEST(Variable, IsNamedWhenItIsReadBeforeItsInitializer) {
+  Variable w("w", DType::kFloat);
+  EXPECT_FALSE(w.initialized());
+  const std::string message = message_of([&] { w.value(); });
+  EXPECT_TRUE(message.starts_with("FailedPrecondition: Attempting to use uninitialized value w")) << message;
+}
+
+TEST(Variable, AnAssignmentOfTheSameShapeKeepsTheBuffer) {
+  Variable w("w", DType::kFloat);
+  w.assign(Tensor::of<float>({2}, {1, 2}), nullptr);
+  const Tensor live = w.value();
+  const uint64_t generation = w.generation();
+  w.assign(Tensor::of<float>({2}, {3, 4}), nullptr);
+  EXPECT_EQ(live.data<float>()[1], 4);
+  EXPECT_EQ(w.generation(), generation);
+}
+
+TEST(Variable, AnAssignmentOfAnotherShapeLeavesOldReadersTheirBytes) {
+  Variable w("w", DType::kFloat);
+  w.assign(Tensor::of<float>({2}, {1, 2}), nullptr);
+  const Tensor old = w.value();
+  const uint64_t generation = w.generation();
+  w.assign(Tensor::of<float>({1}, {9}), nullptr);
+  EXPECT_EQ(old.data<float>()[1], 2);
+  EXPECT_EQ(w.value().shape(), (Shape{1}));
+  EXPECT_GT(w.generation(), generation);
+}
+
+TEST(Variable, DoesNotShareTheBytesOfWhatItWasAssigned) {
+  Variable w("w", DType::kFloat);
+  Tensor value = Tensor::of<float>({1}, {1});
+  w.assign(value, nullptr);
+  *value.data<float>() = 5;
+  EXPECT_EQ(*w.value().data<float>(), 1);
+}
+
+TEST(Variable, StringsAreReplacedNotOverwritten) {
+  Variable names("names", DType::kString);
+  names.assign(Tensor::of<std::string>({1}, {"before"}), nullptr);
+  const Tensor old = names.value();
+  names.assign(Tensor::of<std::string>({1}, {"after"}), nullptr);
+  EXPECT_EQ(*old.data<std::string>(), "before");
+  EXPECT_EQ(*names.value().data<std::string>(), "after");
+}
+
+TEST(VariableStore, TheFirstCreationFixesTheType) {
+  VariableStore store;
+  auto first = store.get("", "w", DType::kFloat);
+  EXPECT_EQ(store.get("", "w", DType::kFloat), first);
+  EXPECT_NE(store.get("box", "w", DType::kFloat), first);
+  const std::string message = message_of([&] { store.get("", "w", DType::kInt64); });
+  EXPECT_NE(message.find("variable w exists as float32, it cannot also be int64"), std::string::npos)
+      << message;
+}
+
+TEST(VariableStore, ResetForgetsTheContainersNamed) {
+  VariableStore store;
+  store.get("", "a", DType::kFloat);
+  store.get("box", "b", DType::kFloat);
+  store.reset({"box"});
+  ASSERT_EQ(store.all().size(), 1u);
+  EXPECT_EQ(store.all()[0]->name(), "a");
+  store.reset({});
+  EXPECT_TRUE(store.all().empty());
+}
+
+TEST(Cancellation, CallsEachOnceAndRefusesLateComers) {
+  Cancellation cancellation;
+  int first = 0, second = 0;
+  const uint64_t removed = cancellation.add([&] { ++first; });
+  cancellation.add([&] { ++second; });
+  cancellation.remove(removed);
+  EXPECT_FALSE(cancellation.cancelled());
+  cancellation.cancel();
+  cancellation.cancel();
+  EXPECT_EQ(first, 0);
+  EXPECT_EQ(second, 1);
+  EXPECT_TRUE(cancellation.cancelled());
+  EXPECT_EQ(cancellation.add([] {}), 0u);
+}
+
+TEST(Cancellation, ACallbackMayTouchTheCancellation) {
+  Cancellation cancellation;
+  uint64_t other = 0;
+  cancellation.add([&] { cancellation.remove(other); });
+  other = cancellation.add([] {});
+  cancellation.cancel();
+}
+
+struct Other : Resource {
+  std::string_view kind() const override { return "Other"; }
+};
+
+TEST(ResourceStore, KeepsOneResourcePerKeyAndKind) {
+  ResourceStore store;
+  auto make = [] { return std::make_shared<Other>(); };
+  auto first = store.get("", "r", "Other", make);
+  EXPECT_EQ(store.get("", "r", "Other", make), first);
+  EXPECT_NE(store.get("box", "r", "Other", make), first);
+  EXPECT_THROW(store.get("", "r", "FIFOQueue", make), Error);
+  store.reset({});
+  EXPECT_NE(store.get("", "r", "Other", make), first);
+}
+
+TEST(ResourceStore, AHandleOfAnotherKindIsRefused) {
+  const Tensor handle = resource_tensor(DType::kResource, std::make_shared<Other>());
+  EXPECT_EQ(resource_of<Other>(handle)->kind(), "Other");
+  EXPECT_THROW(resource_of<FifoQueue>(handle), Error);
+}
+
+}  // namespace
+}  // namespace capstan

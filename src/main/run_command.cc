@@ -1,0 +1,96 @@
+#include <poll.h>
+#include <signal.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+
+#include "base/error.h"
+#include "base/fd.h"
+#include "jobs/json_lines.h"
+#include "jobs/local/local_launcher.h"
+#include "jobs/terminal.h"
+#include "main/installation.h"
+#include "main/options.h"
+
+namespace capstan::cli {
+namespace {
+
+// From here on these signals are read, not delivered.
+Fd signals_as_fd() {
+  sigset_t set;
+  sigemptyset(&set);
+  for (int signal : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&set, signal);
+  sigprocmask(SIG_BLOCK, &set, nullptr);
+  signal(SIGPIPE, SIG_IGN);
+  Fd fd(signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
+  if (!fd) throw internal_error("signalfd: {}", std::strerror(errno));
+  return fd;
+}
+
+void check_program(const std::string& path) {
+  std::error_code error;
+  if (std::filesystem::is_directory(path, error)) {
+    throw invalid_argument("{} is a folder; give a script or an executable", path);
+  }
+  if (path.ends_with(".py") && access(path.c_str(), R_OK) != 0) {
+    throw not_found("{}: {}", path, std::strerror(errno));
+  }
+}
+
+// An executable beside us is meant by its bare name, as a script would be.
+std::string program_path(const std::string& path) {
+  bool bare = path.find('/') == std::string::npos && !path.ends_with(".py");
+  return bare && access(path.c_str(), X_OK) == 0 ? "./" + path : path;
+}
+
+jobs::JobSpec complete(const RunOptions& options) {
+  jobs::JobSpec job = options.job;
+  check_program(job.program.path);
+  job.program.path = program_path(job.program.path);
+  if (job.program.is_python()) {
+    Installation installation = find_installation();
+    job.program.python = find_python(options.python, installation);
+    job.program.python_path = python_path_for_tasks(installation);
+  }
+  return job;
+}
+
+int run_shown(jobs::LocalLauncher& launcher, const jobs::JobSpec& job, int interrupt) {
+  bool tty = isatty(STDOUT_FILENO);
+  jobs::TerminalOptions look{.live = tty, .colour = tty && !std::getenv("NO_COLOR")};
+  look.interrupt = interrupt;
+  jobs::Terminal terminal(look, [&] { launcher.stop(); });
+  jobs::JobReport report = launcher.run(job, terminal);
+  terminal.finish(report);
+  return report.exit_code;
+}
+
+int run_as_json(jobs::LocalLauncher& launcher, const jobs::JobSpec& job) {
+  jobs::JsonLines lines([&](std::string_view line) {
+    std::string text = std::string(line) + "\n";
+    for (size_t done = 0; done < text.size();) {
+      ssize_t n = write(STDOUT_FILENO, text.data() + done, text.size() - done);
+      if (n < 0 && errno == EINTR) continue;
+      if (n < 0) return launcher.stop();
+      done += static_cast<size_t>(n);
+    }
+  });
+  jobs::JobReport report = launcher.run(job, lines);
+  lines.finish(report);
+  return report.exit_code;
+}
+
+}  // namespace
+
+int run_job(const RunOptions& options) {
+  jobs::JobSpec job = complete(options);
+  Fd signals = signals_as_fd();
+  jobs::LocalLauncher launcher({.log_dir = options.log_dir, .signal_fd = signals.get()});
+  return options.json ? run_as_json(launcher, job) : run_shown(launcher, job, signals.get());
+}
+
+}  // namespace capstan::cli

@@ -1,0 +1,5 @@
+#pragma once
+
+// A file descriptor with one owner: base/fd.h.
+
+#include "base/fd.h"

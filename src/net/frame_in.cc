@@ -1,0 +1,182 @@
+#include <algorithm>
+#include <cstring>
+
+#include "base/bytes.h"
+#include "net/frame.h"
+
+namespace capstan {
+namespace {
+
+constexpr size_t kBufferBytes = 64 << 10;
+constexpr int kMaxParts = 32;
+
+}  // namespace
+
+FrameReader::FrameReader(FrameLimits limits, std::string peer, SharedPlaces* shared)
+    : limits_(limits), peer_(std::move(peer)), shared_(shared), buffer_(kBufferBytes) {}
+
+bool FrameReader::next(ByteStream& stream, Message& out) {
+  if (state_ == State::kHeader) {
+    if (!read_header(stream)) return false;
+    begin_head();
+  }
+  if (state_ == State::kHead) {
+    if (!fill(stream)) return false;
+    begin_payload();
+  }
+  if (!fill(stream)) return false;
+  decode_strings();
+  out = std::move(message_);
+  message_ = {};
+  state_ = State::kHeader;
+  return true;
+}
+
+bool FrameReader::read_header(ByteStream& stream) {
+  while (end_ - begin_ < kFrameHeaderBytes) {
+    if (begin_ > 0) {
+      std::memmove(buffer_.data(), buffer_.data() + begin_, end_ - begin_);
+      end_ -= std::exchange(begin_, 0);
+    }
+    iovec part = {buffer_.data() + end_, buffer_.size() - end_};
+    size_t n = stream.read(&part, 1);
+    if (n == 0) return false;
+    bytes_read_ += n;
+    end_ += n;
+  }
+  header_ = capstan::read_header(buffer_.data() + begin_, limits_, peer_);
+  begin_ += kFrameHeaderBytes;
+  return true;
+}
+
+void FrameReader::begin_head() {
+  message_.type = header_.type;
+  message_.call = header_.call;
+  message_.session = header_.session;
+  message_.incarnation = header_.incarnation;
+  message_.meta.resize(header_.meta_bytes);
+  descriptors_.resize(header_.descriptor_bytes);
+  targets_.assign({{message_.meta.data(), message_.meta.size()},
+                   {descriptors_.data(), descriptors_.size()}});
+  target_ = 0;
+  state_ = State::kHead;
+}
+
+void FrameReader::begin_payload() {
+  targets_.clear();
+  target_ = 0;
+  strings_.clear();
+  described_.clear();
+  std::string_view in = descriptors_;
+  uint64_t inline_bytes = 0;
+  // All are checked before memory is taken for the first.
+  for (uint32_t i = 0; i < header_.tensors; ++i) {
+    TensorDescriptor d = take_descriptor(in, peer_);
+    bool overflow = !d.shared && __builtin_add_overflow(inline_bytes, d.bytes, &inline_bytes);
+    if (overflow || inline_bytes > header_.payload_bytes || (d.shared && !shared_)) {
+      throw data_loss("{} described tensors that are not in the frame", peer_);
+    }
+    described_.push_back(d);
+  }
+  if (!in.empty() || inline_bytes != header_.payload_bytes) {
+    throw data_loss("{} sent a frame whose parts do not add up to its length", peer_);
+  }
+  message_.tensors.reserve(described_.size());
+  strings_.reserve(described_.size());
+  for (const TensorDescriptor& d : described_) begin_tensor(d);
+  state_ = State::kPayload;
+}
+
+void FrameReader::begin_tensor(const TensorDescriptor& d) {
+  size_t index = message_.tensors.size();
+  if (d.dtype == DType::kInvalid) {
+    message_.tensors.emplace_back();
+  } else if (d.shared) {
+    message_.tensors.push_back(shared_->resolve(d, wanted(d, index)));
+  } else if (d.dtype == DType::kString) {
+    message_.tensors.emplace_back(d.dtype, d.shape);
+    strings_.push_back({index, std::string(d.bytes, '\0')});
+    targets_.push_back({strings_.back().bytes.data(), d.bytes});
+  } else {
+    Tensor tensor = wanted(d, index);
+    if (!tensor.valid()) tensor = Tensor(d.dtype, d.shape);
+    targets_.push_back({static_cast<char*>(tensor.raw()), d.bytes});
+    message_.tensors.push_back(std::move(tensor));
+  }
+}
+
+Tensor FrameReader::wanted(const TensorDescriptor& d, size_t index) {
+  if (!allocate_) return {};
+  Tensor tensor = allocate_(message_, index, d.dtype, d.shape);
+  if (tensor.valid() && (tensor.dtype() != d.dtype || !(tensor.shape() == d.shape))) {
+    throw internal_error("the memory for tensor {} of call {} has another type or shape: {} {}",
+                         index, message_.call, dtype_name(tensor.dtype()), tensor.shape());
+  }
+  return tensor;
+}
+
+void FrameReader::take_buffered() {
+  while (target_ < targets_.size()) {
+    Target& to = targets_[target_];
+    size_t n = std::min(to.bytes, end_ - begin_);
+    if (n > 0) std::memcpy(to.data, buffer_.data() + begin_, n);
+    begin_ += n;
+    to.data += n;
+    to.bytes -= n;
+    if (to.bytes > 0) return;
+    ++target_;
+  }
+}
+
+// The buffer is empty here: it takes what is small, and what follows the last target.
+size_t FrameReader::read_more(ByteStream& stream) {
+  begin_ = end_ = 0;
+  iovec parts[kMaxParts];
+  int count = 0;
+  size_t direct = 0, i = target_;
+  for (; i < targets_.size() && count < kMaxParts - 1; ++i) {
+    if (targets_[i].bytes == 0) continue;
+    parts[count++] = {targets_[i].data, targets_[i].bytes};
+    direct += targets_[i].bytes;
+  }
+  bool small = direct < buffer_.size();
+  if (small) count = 0, direct = 0;
+  if (small || i == targets_.size()) parts[count++] = {buffer_.data(), buffer_.size()};
+  size_t n = stream.read(parts, count);
+  bytes_read_ += n;
+  size_t into_targets = std::min(n, direct);
+  end_ = n - into_targets;
+  for (; into_targets > 0; ++target_) {
+    Target& to = targets_[target_];
+    size_t part = std::min(to.bytes, into_targets);
+    to.data += part;
+    to.bytes -= part;
+    into_targets -= part;
+    if (to.bytes > 0) break;
+  }
+  return n;
+}
+
+bool FrameReader::fill(ByteStream& stream) {
+  for (take_buffered(); target_ < targets_.size(); take_buffered()) {
+    if (read_more(stream) == 0) return false;
+  }
+  return true;
+}
+
+void FrameReader::decode_strings() {
+  for (const Strings& strings : strings_) {
+    Tensor& tensor = message_.tensors[strings.tensor];
+    std::string_view lengths = strings.bytes;
+    std::string_view bytes = lengths.substr(size_t(tensor.size()) * sizeof(uint64_t));
+    for (int64_t i = 0; i < tensor.size(); ++i) {
+      auto one = take_bytes(bytes, *take_fixed64(lengths));
+      if (!one) throw data_loss("{} sent strings that are longer than their bytes", peer_);
+      tensor.data<std::string>()[i] = *one;
+    }
+    if (!bytes.empty()) throw data_loss("{} sent strings that are shorter than their bytes", peer_);
+  }
+  strings_.clear();
+}
+
+}  // namespace capstan

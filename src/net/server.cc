@@ -1,0 +1,147 @@
+#include "net/server.h"
+
+#include <fcntl.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+
+#include <cerrno>
+#include <unordered_map>
+
+#include "net/server_peer.h"
+#include "net/socket.h"
+
+namespace capstan {
+namespace {
+
+constexpr int kAcceptsPerTurn = 64;
+constexpr std::chrono::milliseconds kAcceptPause{100};
+
+std::string remote_text(int fd, TransportKind kind) {
+  if (kind == TransportKind::kUnix) {
+    ucred peer = {};
+    socklen_t length = sizeof peer;
+    (void)::getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length);
+    return fmt::format("process {} of this host", peer.pid);
+  }
+  SocketAddress address;
+  address.length = sizeof address.storage;
+  if (::getpeername(fd, reinterpret_cast<sockaddr*>(&address.storage), &address.length) != 0) {
+    return "a peer that has left";
+  }
+  return address.text();
+}
+
+Fd open_listener(const ServerOptions& options) {
+  if (options.listen_fd >= 0) {
+    Fd fd(options.listen_fd);
+    int flags = ::fcntl(fd.get(), F_GETFL);
+    if (flags < 0 || ::fcntl(fd.get(), F_SETFL, flags | O_NONBLOCK) != 0 ||
+        ::fcntl(fd.get(), F_SETFD, FD_CLOEXEC) != 0) {
+      throw invalid_argument("the inherited listening socket {} cannot be used: {}",
+                             options.listen_fd, errno_text(errno));
+    }
+    return fd;
+  }
+  return listen_tcp(resolve(parse_host_port(options.address)).front());
+}
+
+}  // namespace
+
+struct ServerLoop::Impl {
+  struct Listener final : EpollLoop::Source {
+    Listener(Impl& i, Fd f, TransportKind k) : impl(i), fd(std::move(f)), kind(k) {}
+    void on_event(uint32_t) override { impl.accept(*this); }
+    Impl& impl;
+    Fd fd;
+    TransportKind kind;
+  };
+
+  Impl(ServerOptions options, Handler& handler)
+      : context{.options = std::move(options), .handler = handler},
+        tcp(*this, open_listener(context.options), TransportKind::kTcp),
+        unix_(*this, Fd(), TransportKind::kUnix),
+        address(local_address(tcp.fd.get())) {
+    context.forget = [this](ServerPeer* peer) { peers.erase(peer); };
+    if (context.options.local) listen_locally();
+    context.loop.add(tcp.fd.get(), EPOLLIN, &tcp);
+  }
+
+  // Somebody else may have taken the name; TCP remains.
+  void listen_locally() {
+    std::string name = unix_name(address);
+    unix_.fd = listen_unix(name);
+    if (!unix_.fd) return;
+    context.unix_name = name;
+    context.loop.add(unix_.fd.get(), EPOLLIN, &unix_);
+  }
+
+  void accept(Listener& from) {
+    for (int i = 0; i < kAcceptsPerTurn; ++i) {
+      Fd fd = accept_connection(from.fd.get());
+      if (fd) {
+        admit(std::move(fd), from.kind);
+      } else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
+        return pause_accepting(from, errno);
+      } else if (errno != ECONNABORTED && errno != EINTR) {
+        return;
+      }
+    }
+  }
+
+  // Out of descriptors: those who wait stay in the kernel's queue for a moment.
+  void pause_accepting(Listener& from, int error) {
+    refuse(resource_exhausted("cannot accept connections: {}", errno_text(error)));
+    context.loop.modify(from.fd.get(), 0, &from);
+    context.loop.at(context.loop.now() + kAcceptPause,
+                    [this, &from] { context.loop.modify(from.fd.get(), EPOLLIN, &from); });
+  }
+
+  void admit(Fd fd, TransportKind kind) {
+    std::string where = remote_text(fd.get(), kind);
+    if (kind == TransportKind::kTcp) tune_tcp(fd.get());
+    if (kind == TransportKind::kUnix && !same_user(fd.get())) {
+      return refuse(permission_denied("{} belongs to another user", where));
+    }
+    if (peers.size() >= context.options.max_connections) {
+      return refuse(resource_exhausted("{} is one connection too many: the limit is {}", where,
+                                       context.options.max_connections));
+    }
+    auto peer = std::make_shared<ServerPeer>(context, std::move(fd), kind, where, ++last_id);
+    peers.emplace(peer.get(), peer);
+    try {
+      peer->start();
+    } catch (...) {
+      peers.erase(peer.get());
+      refuse(current_error());
+    }
+  }
+
+  void refuse(const Error& why) {
+    if (context.options.on_refused) context.options.on_refused(why);
+  }
+
+  ServerContext context;
+  Listener tcp, unix_;
+  SocketAddress address;
+  std::unordered_map<ServerPeer*, std::shared_ptr<ServerPeer>> peers;
+  uint64_t last_id = 0;
+};
+
+ServerLoop::ServerLoop(ServerOptions options, Handler& handler)
+    : impl_(std::make_unique<Impl>(std::move(options), handler)) {}
+
+ServerLoop::~ServerLoop() {
+  while (!impl_->peers.empty()) {
+    auto peer = impl_->peers.begin()->second;
+    peer->shut(cancelled("the server at {} was stopped", address()));
+  }
+}
+
+uint16_t ServerLoop::port() const { return impl_->address.port(); }
+std::string ServerLoop::address() const { return impl_->address.text(); }
+Loop& ServerLoop::loop() { return impl_->context.loop; }
+void ServerLoop::run() { impl_->context.loop.run(); }
+void ServerLoop::stop() { impl_->context.loop.stop(); }
+size_t ServerLoop::connections() const { return impl_->peers.size(); }
+
+}  // namespace capstan

@@ -1,0 +1,188 @@
+// Activations of neural networks and their gradients.
+
+#include <cmath>
+
+#include "graph/shape_context.h"
+#include "kernel/blocks.h"
+#include "kernel/context.h"
+#include "ops/families.h"
+#include "ops/grad_nodes.h"
+#include "ops/types.h"
+
+namespace capstan {
+namespace {
+
+using BlockChoice = BlockFn (*)(DType, Isa);
+using Gradient = Values (*)(GradContext&);
+using Samples = RowList<std::string_view, 4>;
+
+constexpr OpDef activation(std::string_view name, std::string_view doc, std::string_view types,
+                           BlockChoice block, Gradient gradient, Samples samples = {"float[2,3]"}) {
+  return {.name = name,
+          .doc = doc,
+          .inputs = {{"features", "T"}},
+          .outputs = {{"activations", "T"}},
+          .attrs = {{"T", types}},
+          .shape = same_shape,
+          .block = block,
+          .gradient = gradient,
+          .samples = samples};
+}
+
+// `second` is the features, or the activations where the gradient is easier told from them.
+constexpr OpDef activation_grad(std::string_view name, std::string_view doc, std::string_view types,
+                                std::string_view second, BlockChoice block, Gradient gradient) {
+  return {.name = name,
+          .doc = doc,
+          .inputs = {{"gradients", "T"}, {second, "T"}},
+          .outputs = {{"backprops", "T"}},
+          .attrs = {{"T", types}},
+          .shape = same_shape,
+          .block = block,
+          .gradient = gradient,
+          .samples = {"float[2,3] float[2,3]"}};
+}
+
+Values by_output(GradContext& g, std::string_view op) { return {g.op(op, {g.dy(0), g.y(0)})}; }
+Values by_input(GradContext& g, std::string_view op) { return {g.op(op, {g.dy(0), g.x(0)})}; }
+
+// The second derivative of what is piecewise linear is zero.
+Values linear_grad(GradContext& g, std::string_view op) {
+  Output first = g.op(op, {g.dy(0), g.x(1)});
+  return {first, zeros_like(g.graph(), g.x(1))};
+}
+
+Values elu_grad_gradient(GradContext& g) {
+  Graph& graph = g.graph();
+  Output y = g.x(1), first = g.op("EluGrad", {g.dy(0), y});
+  Output negative = node(graph, "Less", {y, number(y.dtype(), 0)});
+  Output product = mul(graph, g.dy(0), g.x(0));
+  return {first, g.op("Select", {negative, product, zeros_like(graph, y)})};
+}
+
+Values softplus_gradient(GradContext& g) {
+  Output sigmoid = g.op("Sigmoid", {g.x(0)});
+  return {mul(g.graph(), g.dy(0), sigmoid)};
+}
+
+Values softplus_grad_gradient(GradContext& g) {
+  ScopeGuard after = after_grad(g);
+  Graph& graph = g.graph();
+  Output x = g.x(1), first = g.op("SoftplusGrad", {g.dy(0), x});
+  Output product = mul(graph, g.dy(0), g.x(0));
+  Output falling = g.op("Exp", {neg(graph, x)});
+  Output sum = add(graph, falling, number(x.dtype(), 2));
+  sum = add(graph, sum, g.op("Exp", {x}));
+  return {first, truediv(graph, product, sum)};
+}
+
+constexpr OpDef kRelu = activation("Relu", "max(features, 0).", kNumberTypes, relu_block,
+                                   [](GradContext& g) { return by_output(g, "ReluGrad"); });
+constexpr OpDef kReluGrad =
+    activation_grad("ReluGrad", "gradients where features > 0, else 0.", kNumberTypes, "features",
+                    relu_grad_block, [](GradContext& g) { return linear_grad(g, "ReluGrad"); });
+constexpr OpDef kRelu6 =
+    activation("Relu6", "min(max(features, 0), 6).", kNumberTypes, relu6_block,
+               [](GradContext& g) { return by_output(g, "Relu6Grad"); }, {"float[2,3](-2,8)"});
+constexpr OpDef kRelu6Grad =
+    activation_grad("Relu6Grad", "gradients where 0 < features < 6, else 0.", kNumberTypes, "features",
+                    relu6_grad_block, [](GradContext& g) { return linear_grad(g, "Relu6Grad"); });
+constexpr OpDef kElu = activation("Elu", "features, or exp(features) - 1 where negative.", kRealTypes,
+                                  elu_block, [](GradContext& g) { return by_output(g, "EluGrad"); });
+constexpr OpDef kEluGrad =
+    activation_grad("EluGrad", "gradients, times (outputs + 1) where outputs are negative.", kRealTypes,
+                    "outputs", elu_grad_block, elu_grad_gradient);
+constexpr OpDef kSoftplus =
+    activation("Softplus", "log(exp(features) + 1).", kRealTypes, softplus_block, softplus_gradient);
+constexpr OpDef kSoftplusGrad =
+    activation_grad("SoftplusGrad", "gradients / (exp(-features) + 1).", kRealTypes, "features",
+                    softplus_grad_block, softplus_grad_gradient);
+constexpr OpDef kSoftsign = activation("Softsign", "features / (|features| + 1).", kRealTypes,
+                                       softsign_block, [](GradContext& g) { return by_input(g, "SoftsignGrad"); });
+constexpr OpDef kSoftsignGrad =
+    activation_grad("SoftsignGrad", "gradients / (|features| + 1)^2.", kRealTypes, "features",
+                    softsign_grad_block, nullptr);
+
+// --- LeakyRelu: its slope is an attr, so it has kernels -----------------------------------------
+
+struct LeakyState {
+  float alpha;
+  void (*run)(KernelContext&);
+};
+
+template <class T>
+void leaky_relu(KernelContext& c) {
+  const Tensor& x = c.in(0);
+  Tensor& y = c.out(0, x.shape());
+  T alpha = T(c.state<LeakyState>().alpha);
+  const T* in = x.data<T>();
+  for (int64_t i = 0; i < x.size(); ++i) y.data<T>()[i] = in[i] > 0 ? in[i] : alpha * in[i];
+}
+
+template <class T>
+void leaky_relu_grad(KernelContext& c) {
+  const Tensor &dy = c.in(0), &x = c.in(1);
+  if (dy.shape() != x.shape()) {
+    throw invalid_argument("LeakyReluGrad: gradients {} and features {} differ", dy.shape(), x.shape());
+  }
+  Tensor& dx = c.out(0, x.shape());
+  T alpha = T(c.state<LeakyState>().alpha);
+  const T *in = dy.data<T>(), *features = x.data<T>();
+  for (int64_t i = 0; i < x.size(); ++i) dx.data<T>()[i] = features[i] > 0 ? in[i] : alpha * in[i];
+}
+
+using Kernel = void (*)(KernelContext&);
+
+std::shared_ptr<void> leaky_state(const Node& node, Kernel run) {
+  return std::make_shared<LeakyState>(LeakyState{node.attrs().get<float>("alpha"), run});
+}
+
+constexpr OpDef kLeakyRelu = {
+    .name = "LeakyRelu",
+    .doc = "features, or alpha * features where negative.",
+    .inputs = {{"features", "T"}},
+    .outputs = {{"activations", "T"}},
+    .attrs = {{"alpha", "float", "0.2"}, {"T", kRealTypes, "float"}},
+    .shape = same_shape,
+    .kernel = [](KernelContext& c) { c.state<LeakyState>().run(c); },
+    .prepare = [](const Node& node) {
+      return leaky_state(node, for_real(node, node.output_type(0), [](auto tag) -> Kernel {
+                           return leaky_relu<typename decltype(tag)::type>;
+                         }));
+    },
+    .gradient = [](GradContext& g) -> Values {
+      return {g.op("LeakyReluGrad", {g.dy(0), g.x(0)}, {{"alpha", g.attr<float>("alpha")}})};
+    },
+    .samples = {"float[2,3]", "float[2,3] alpha=0.5"},
+};
+
+constexpr OpDef kLeakyReluGrad = {
+    .name = "LeakyReluGrad",
+    .doc = "gradients, times alpha where the features are not positive.",
+    .inputs = {{"gradients", "T"}, {"features", "T"}},
+    .outputs = {{"backprops", "T"}},
+    .attrs = {{"alpha", "float", "0.2"}, {"T", kRealTypes, "float"}},
+    .shape = same_shape,
+    .kernel = [](KernelContext& c) { c.state<LeakyState>().run(c); },
+    .prepare = [](const Node& node) {
+      return leaky_state(node, for_real(node, node.output_type(0), [](auto tag) -> Kernel {
+                           return leaky_relu_grad<typename decltype(tag)::type>;
+                         }));
+    },
+    .gradient = [](GradContext& g) -> Values {
+      AttrMap alpha = {{"alpha", g.attr<float>("alpha")}};
+      Output first = g.op("LeakyReluGrad", {g.dy(0), g.x(1)}, alpha);
+      return {first, zeros_like(g.graph(), g.x(1))};
+    },
+    .samples = {"float[2,3] float[2,3]"},
+};
+
+constexpr const OpDef* kRows[] = {&kRelu,         &kReluGrad, &kRelu6,        &kRelu6Grad, &kElu, &kEluGrad,
+                                  &kSoftplus,     &kSoftplusGrad, &kSoftsign, &kSoftsignGrad,
+                                  &kLeakyRelu,    &kLeakyReluGrad};
+
+}  // namespace
+
+OpFamily nn_ops() { return kRows; }
+
+}  // namespace capstan

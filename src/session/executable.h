@@ -1,0 +1,37 @@
+#pragma once
+
+// A plan made ready: local segments compiled, remote ones shipped. Shared by threads.
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "exec/program.h"
+#include "plan/plan.h"
+
+namespace capstan {
+
+class Executable {
+ public:
+  struct Part {
+    int task = 0;
+    std::shared_ptr<Program> program;  // local parts
+    uint64_t shipped = 0;              // remote parts: the id of the piece on its task
+    std::vector<Source> inputs;
+    std::vector<int> next;  // parts that wait for this one
+    int waits_for = 0;      // how many parts this one waits for
+    int outputs = 0;
+    bool blocking = false;
+  };
+
+  std::vector<Output> feeds;
+  std::vector<Part> parts;
+  std::vector<Source> fetches;
+  // One local part that never waits: run on the calling thread with nothing around it.
+  bool simple = false;
+
+  // Throws InvalidArgument naming the tensor when a fed value does not fit it.
+  void check_feeds(std::span<const Tensor> values) const;
+};
+
+}  // namespace capstan

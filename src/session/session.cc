@@ -1,0 +1,255 @@
+#include "session/session.h"
+
+#include <algorithm>
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <thread>
+#include <unordered_map>
+
+#include "base/random.h"
+#include "cluster/server.h"
+#include "graph/device.h"
+#include "kernel/isa.h"
+#include "session/conductor.h"
+#include "session/executable.h"
+#include "base/poster.h"
+
+namespace capstan {
+namespace {
+
+struct PlanKey {
+  std::vector<std::pair<const Node*, int>> items;  // feeds, a mark, fetches, a mark, targets
+  bool operator==(const PlanKey&) const = default;
+};
+
+struct PlanKeyHash {
+  size_t operator()(const PlanKey& key) const {
+    size_t h = key.items.size();
+    for (auto& [node, index] : key.items) {
+      h ^= (reinterpret_cast<size_t>(node) + size_t(index) * 0x9e3779b97f4a7c15) + (h << 6) + (h >> 2);
+    }
+    return h;
+  }
+};
+
+PlanKey key_of(std::span<const Output> feeds, std::span<const Output> fetches, std::span<Node* const> targets) {
+  PlanKey key;
+  key.items.reserve(feeds.size() + fetches.size() + targets.size() + 2);
+  for (const Output& o : feeds) key.items.emplace_back(o.node, o.index);
+  key.items.emplace_back(nullptr, 0);
+  for (const Output& o : fetches) key.items.emplace_back(o.node, o.index);
+  key.items.emplace_back(nullptr, 1);
+  for (const Node* n : targets) key.items.emplace_back(n, 0);
+  return key;
+}
+
+bool filter_matches(const std::string& filter, const std::string& job, int task) {
+  Device d = Device::parse(filter);
+  return (!d.job || *d.job == job) && (!d.task || *d.task == task);
+}
+
+}  // namespace
+
+class Session::Impl {
+ public:
+  Impl(Graph& graph, SessionOptions options) : graph_(graph), options_(std::move(options)) {
+    session_state_ = std::make_shared<SessionState>();
+    if (options_.server) {
+      join_cluster();
+    } else if (!options_.target.empty() && options_.target != "local") {
+      throw unimplemented("no server of this process has the target '{}': start the session in the process of that "
+                          "server, or pass server.target", options_.target);
+    } else {
+      make_own_task();
+    }
+  }
+
+  ~Impl() { close(); }
+
+  Graph& graph() const { return graph_; }
+  const SessionOptions& options() const { return options_; }
+  bool closed() const { return closed_.load(); }
+  uint64_t remote_calls() const { return remote_ ? remote_->calls() : 0; }
+
+  std::shared_ptr<Executable> prepare(std::span<const Output> feeds, std::span<const Output> fetches,
+                                      std::span<Node* const> targets) {
+    PlanKey key = key_of(feeds, fetches, targets);
+    std::lock_guard lock(mutex_);
+    if (auto it = plans_.find(key); it != plans_.end()) return it->second;
+    PlanRequest request{{feeds.begin(), feeds.end()}, {fetches.begin(), fetches.end()}, {targets.begin(), targets.end()}};
+    auto executable = make_executable(request);
+    if (plans_.size() >= kMaxPlans) plans_.clear();
+    plans_.emplace(std::move(key), executable);
+    return executable;
+  }
+
+  RunResult run(Executable& executable, std::span<const Tensor> feeds, const RunOptions& run_options) {
+    if (closed()) throw cancelled("the session is closed");
+    executable.check_feeds(feeds);
+    if (executable.simple) return run_simple(executable, feeds);
+    Deadline deadline = run_options.timeout_ms ? deadline_in(std::chrono::milliseconds(run_options.timeout_ms)) : kNoDeadline;
+    Conductor conductor(executable, feeds, remote_.get(), options_, deadline);
+    uint64_t id = cancellation_.add(conductor.canceller());
+    if (id == 0) throw cancelled("the session is closed");
+    Guard guard{cancellation_, id};
+    return conductor.run();
+  }
+
+  void close() {
+    if (closed_.exchange(true)) return;
+    cancellation_.cancel();
+    if (remote_) remote_->close();
+  }
+
+  void reset_containers(const std::vector<std::string>& containers) {
+    task_->variables.reset(containers);
+    task_->resources.reset(containers);
+    for (size_t t = 1; t < placement_.tasks.size(); ++t) remote_->reset(int(t), containers);
+  }
+
+ private:
+  static constexpr size_t kMaxPlans = 256;
+
+  struct Guard {
+    Cancellation& cancellation;
+    uint64_t id;
+    ~Guard() { cancellation.remove(id); }
+  };
+
+  void make_own_task() {
+    int threads = options_.threads > 0 ? options_.threads : int(std::max(1u, std::thread::hardware_concurrency()));
+    task_ = std::make_shared<TaskState>(placement_.tasks[0], threads, posix_files(), isa_from(options_.isa));
+    poster_ = std::make_shared<Poster>();
+    task_->post = [poster = poster_](std::function<void()> f) { poster->post(std::move(f)); };
+  }
+
+  void join_cluster() {
+    Server& server = *options_.server;
+    task_ = server.state();
+    RemoteOptions remote;
+    remote.own_task = server.task_name();
+    placement_.tasks = {server.task_name()};
+    remote.names = {server.task_name()};
+    remote.addresses = {""};
+    for (const auto& [job, tasks] : server.options().cluster.jobs()) {
+      for (const auto& [index, address] : tasks) add_task(server, job, index, remote);
+    }
+    SystemRandom random;
+    remote.session = random.u64();
+    remote.incarnation = server.incarnation();
+    remote.on_wait = options_.on_wait;
+    remote.on_notice = options_.on_notice ? options_.on_notice : server.options().on_notice;
+    remote_ = std::make_unique<RemoteTasks>(server.transport(), std::move(remote));
+  }
+
+  void add_task(Server& server, const std::string& job, int index, RemoteOptions& remote) {
+    std::string name = fmt::format("/job:{}/task:{}", job, index);
+    if (name == server.task_name()) return;
+    bool wanted = options_.device_filters.empty() || std::ranges::any_of(options_.device_filters, [&](const std::string& f) {
+      return filter_matches(f, job, index);
+    });
+    if (!wanted) return;
+    placement_.tasks.push_back(name);
+    remote.names.push_back(name);
+    remote.addresses.push_back(server.address_of(job, index));
+  }
+
+  std::shared_ptr<Executable> make_executable(const PlanRequest& request) {
+    Plan plan = make_plan(graph_, request, placement_);
+    auto executable = std::make_shared<Executable>();
+    executable->feeds = request.feeds;
+    executable->fetches = plan.fetches;
+    for (Segment& segment : plan.segments) add_part(*executable, segment);
+    executable->simple = executable->parts.size() == 1 && executable->parts[0].task == 0 && !executable->parts[0].blocking;
+    return executable;
+  }
+
+  void add_part(Executable& executable, Segment& segment) {
+    int number = int(executable.parts.size());
+    Executable::Part part;
+    part.task = segment.task;
+    part.inputs = segment.inputs;
+    part.blocking = segment.blocking;
+    part.waits_for = int(segment.after.size());
+    part.outputs = int(segment.piece.outputs.size());
+    for (int before : segment.after) executable.parts[size_t(before)].next.push_back(number);
+    if (segment.task == 0) {
+      part.program = Program::make(std::move(segment.piece), task_, session_state_);
+    } else {
+      part.shipped = remote_->ship(segment.task, segment.piece);
+    }
+    executable.parts.push_back(std::move(part));
+  }
+
+  RunResult run_simple(Executable& executable, std::span<const Tensor> feeds) {
+    Executable::Part& part = executable.parts[0];
+    std::vector<Tensor> inputs;
+    inputs.reserve(part.inputs.size());
+    for (const Source& s : part.inputs) inputs.push_back(feeds[size_t(s.index)]);
+    ProgramResult result = part.program->run(inputs, cancellation_);
+    RunResult out;
+    out.values.reserve(executable.fetches.size());
+    for (const Source& s : executable.fetches) {
+      out.values.push_back(s.segment < 0 ? feeds[size_t(s.index)] : result.outputs[size_t(s.index)]);
+    }
+    out.lease = std::move(result.frame);
+    return out;
+  }
+
+  Graph& graph_;
+  const SessionOptions options_;
+  Placement placement_;
+  std::shared_ptr<Poster> poster_;
+  std::shared_ptr<TaskState> task_;
+  std::shared_ptr<SessionState> session_state_;
+  std::unique_ptr<RemoteTasks> remote_;
+  Cancellation cancellation_;
+  std::atomic<bool> closed_{false};
+  std::mutex mutex_;  // guards plans_
+  std::unordered_map<PlanKey, std::shared_ptr<Executable>, PlanKeyHash> plans_;
+};
+
+Session::Session(Graph& graph, SessionOptions options) : impl_(std::make_unique<Impl>(graph, std::move(options))) {}
+Session::~Session() = default;
+Graph& Session::graph() const { return impl_->graph(); }
+const SessionOptions& Session::options() const { return impl_->options(); }
+bool Session::closed() const { return impl_->closed(); }
+void Session::close() { impl_->close(); }
+uint64_t Session::remote_calls() const { return impl_->remote_calls(); }
+
+std::shared_ptr<Executable> Session::prepare(std::span<const Output> feeds, std::span<const Output> fetches,
+                                             std::span<Node* const> targets) {
+  return impl_->prepare(feeds, fetches, targets);
+}
+
+RunResult Session::run(Executable& executable, std::span<const Tensor> feeds, const RunOptions& options) {
+  return impl_->run(executable, feeds, options);
+}
+
+std::vector<Tensor> Session::run(std::span<const std::pair<Output, Tensor>> feeds, std::span<const Output> fetches,
+                                 std::span<Node* const> targets) {
+  std::vector<Output> fed;
+  std::vector<Tensor> values;
+  for (const auto& [output, value] : feeds) {
+    fed.push_back(output);
+    values.push_back(value);
+  }
+  RunResult result = run(*prepare(fed, fetches, targets), values);
+  for (Tensor& t : result.values) t = t.clone();
+  return std::move(result.values);
+}
+
+std::vector<Tensor> Session::run(std::initializer_list<std::pair<Output, Tensor>> feeds,
+                                 std::initializer_list<Output> fetches, std::initializer_list<Node*> targets) {
+  return run(std::span(feeds.begin(), feeds.size()), std::span(fetches.begin(), fetches.size()),
+             std::span<Node* const>(targets.begin(), targets.size()));
+}
+
+void Session::reset(const SessionOptions& options, const std::vector<std::string>& containers) {
+  if (!options.server) throw invalid_argument("reset needs the target of a server of this process");
+  Graph empty(options.server->catalog());
+  Impl(empty, options).reset_containers(containers);
+}
+
+}  // namespace capstan

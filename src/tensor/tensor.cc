@@ -1,0 +1,86 @@
+#include "tensor/tensor.h"
+
+#include <algorithm>
+#include <cstdlib>
+
+namespace capstan {
+namespace {
+
+std::shared_ptr<void> allocate(DType dtype, int64_t size) {
+  if (dtype == DType::kString) {
+    return std::shared_ptr<std::string[]>(new std::string[size_t(size)]);
+  }
+  size_t bytes = 0;
+  if (__builtin_mul_overflow(size_t(size), dtype_size(dtype), &bytes) || bytes > (1ull << 46)) {
+    throw resource_exhausted("a tensor of {} elements of {} is too large", size, dtype_name(dtype));
+  }
+  constexpr size_t kAlign = 64;
+  void* data = std::aligned_alloc(kAlign, (bytes + kAlign - 1) / kAlign * kAlign + kAlign);
+  if (!data) throw resource_exhausted("cannot allocate {} bytes for a tensor", bytes);
+  return {data, std::free};
+}
+
+template <class T>
+std::string join(const T* data, int64_t n) {
+  std::string out;
+  for (int64_t i = 0; i < n; ++i) out += fmt::format("{}{}", i ? " " : "", data[i]);
+  return out;
+}
+
+std::string elements_text(const Tensor& t, int64_t n) {
+  switch (t.dtype()) {
+    case DType::kFloat: return join(t.data<float>(), n);
+    case DType::kDouble: return join(t.data<double>(), n);
+    case DType::kInt32: return join(t.data<int32_t>(), n);
+    case DType::kInt64: return join(t.data<int64_t>(), n);
+    case DType::kUInt8: return join(t.data<uint8_t>(), n);
+    case DType::kBool: return join(t.data<bool>(), n);
+    case DType::kString: return join(t.data<std::string>(), n);
+    default: return fmt::format("{} x {}", n, dtype_name(t.dtype()));
+  }
+}
+
+}  // namespace
+
+Tensor::Tensor(DType dtype, const Shape& shape)
+    : dtype_(dtype), shape_(shape), size_(shape.elements()), owner_(allocate(dtype, size_)) {
+  data_ = owner_.get();
+}
+
+Tensor::Tensor(DType dtype, const Shape& shape, void* data, std::shared_ptr<void> owner)
+    : dtype_(dtype), shape_(shape), size_(shape.elements()), data_(data), owner_(std::move(owner)) {}
+
+Tensor Tensor::reshaped(const Shape& shape) const {
+  Tensor out = *this;
+  if (shape.elements() != size_) {
+    throw invalid_argument("cannot view {} elements of shape {} as {}", size_, shape_, shape);
+  }
+  out.shape_ = shape;
+  return out;
+}
+
+Tensor Tensor::clone() const {
+  if (!valid()) return {};
+  Tensor out(dtype_, shape_);
+  if (dtype_ == DType::kString) {
+    std::copy_n(data<std::string>(), size_, out.data<std::string>());
+  } else if (size_) {
+    std::memcpy(out.data_, data_, bytes());
+  }
+  return out;
+}
+
+bool Tensor::equals(const Tensor& other) const {
+  if (dtype_ != other.dtype_ || !(shape_ == other.shape_)) return false;
+  if (dtype_ == DType::kString) {
+    return std::equal(data<std::string>(), data<std::string>() + size_, other.data<std::string>());
+  }
+  return size_ == 0 || std::memcmp(data_, other.data_, bytes()) == 0;
+}
+
+std::string Tensor::text(int64_t limit) const {
+  int64_t n = std::min(limit, size_);
+  return fmt::format("[{}{}]", elements_text(*this, n), n < size_ ? " ..." : "");
+}
+
+}  // namespace capstan

@@ -1,0 +1,128 @@
+"""Runs every test of one build: layers, ruff, ctest, pytest. `./capstan test` calls it.
+
+The last line is the sum, as in "812 passed, 0 failed, 3 skipped".
+"""
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+import time
+import xml.etree.ElementTree as ElementTree
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+PYTHON_FOLDERS = ["python", "tests", "tools", "bench", "examples", "conftest.py"]
+
+
+@dataclass
+class Count:
+    passed: int = 0
+    failed: int = 0
+    skipped: int = 0
+
+    def __add__(self, other):
+        return Count(
+            self.passed + other.passed, self.failed + other.failed, self.skipped + other.skipped
+        )
+
+    def __str__(self):
+        return f"{self.passed} passed, {self.failed} failed, {self.skipped} skipped"
+
+
+def count_junit(path):
+    """The cases of a JUnit file; a file that is missing or broken is one failure."""
+    try:
+        cases = list(ElementTree.parse(path).getroot().iter("testcase"))
+    except (OSError, ElementTree.ParseError):
+        return Count(failed=1)
+    count = Count()
+    for case in cases:
+        tags = {child.tag for child in case}
+        if tags & {"failure", "error"}:
+            count.failed += 1
+        elif "skipped" in tags or case.get("status") in ("notrun", "disabled"):
+            count.skipped += 1
+        else:
+            count.passed += 1
+    return count
+
+
+def run_check(name, command):
+    """One tool that only says yes or no."""
+    print(f"== {name}", flush=True)
+    code = subprocess.run(command, cwd=ROOT).returncode
+    return Count(passed=1) if code == 0 else Count(failed=1)
+
+
+def run_ctest(options, folder):
+    print("== ctest", flush=True)
+    report = folder / "ctest.xml"
+    command = ["ctest", "--test-dir", str(options.build), "-j", str(options.jobs)]
+    command += ["--output-on-failure", "--progress", "--output-junit", str(report)]
+    command += ["--no-tests=ignore", "--timeout", "300"]
+    if options.pattern:
+        command += ["-R", options.pattern]
+    env = dict(os.environ)
+    env.setdefault("UBSAN_OPTIONS", "print_stacktrace=1:halt_on_error=1")
+    env.setdefault("TSAN_OPTIONS", "second_deadlock_stack=1")
+    code = subprocess.run(command, env=env, stdout=sys.stdout).returncode
+    if not report.exists():
+        return Count(failed=1 if code else 0)
+    return count_junit(report)
+
+
+def pytest_folders(options):
+    """A build without the extension (the sanitizers) tests what needs only the program."""
+    if any((options.build / "python" / "capstan").glob("_capstan*.so")):
+        return ["python/tests", "tests"]
+    return ["tests/launcher", "tests/tools"]
+
+
+def run_pytest(options, folder):
+    print("== pytest", flush=True)
+    report = folder / "pytest.xml"
+    program = options.build / "src" / "main" / "capstan"
+    folders = [name for name in pytest_folders(options) if (ROOT / name).is_dir()]
+    command = [str(program), "python", "--python", sys.executable, "-m", "pytest", "-q"]
+    command += ["-n", str(options.jobs), "--capstan", str(program), "--junitxml", str(report)]
+    if options.pattern:
+        command += ["-k", options.pattern.replace("|", " or ")]
+    if options.oracle:
+        command += ["--oracle", options.oracle]
+    code = subprocess.run(command + folders, cwd=ROOT).returncode
+    if code == 5:  # nothing matches the pattern
+        return Count()
+    count = count_junit(report)
+    return count if code == 0 or count.failed else count + Count(failed=1)
+
+
+def parse_arguments():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--build", type=Path, required=True, help="the build folder")
+    parser.add_argument("--pattern", default="", help="only tests whose names match")
+    parser.add_argument("--oracle", default="", help="a Python that has TensorFlow")
+    parser.add_argument("--jobs", type=int, default=max(2, os.cpu_count() or 2))
+    return parser.parse_args()
+
+
+def main():
+    options = parse_arguments()
+    start = time.monotonic()
+    total = Count()
+    if not options.pattern:
+        total += run_check("layers", [sys.executable, "tools/check_layers.py"])
+        folders = [name for name in PYTHON_FOLDERS if (ROOT / name).exists()]
+        total += run_check("ruff", [sys.executable, "-m", "ruff", "check", "-q", *folders])
+    with tempfile.TemporaryDirectory() as folder:
+        total += run_ctest(options, Path(folder))
+        total += run_pytest(options, Path(folder))
+    print(f"done in {time.monotonic() - start:.0f} s")
+    print(total)
+    return 1 if total.failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
