@@ -1,5 +1,6 @@
 // The extension `capstan._capstan`: conversions only.
 
+#include "build.h"
 #include "cluster.h"
 #include "handles.h"
 
@@ -11,6 +12,8 @@ NB_MODULE(_capstan, m) {
   capstan::bind_graph(m);
   capstan::bind_catalog(m);
   capstan::bind_settings(m);
+  capstan::bind_build(m);
+  capstan::bind_optimizers(m);
   capstan::bind_cluster(m);
   capstan::bind_session(m);
 }

@@ -37,6 +37,8 @@ class Row:
         # As TensorFlow's generated functions order them.
         self.parameters = [arg.name for arg in self.inputs] + required + optional
         self.result = self._result_type()
+        # The position of the first reference among the inputs, counted from 1; 0: none.
+        self.takes_ref = next((i for i, arg in enumerate(self.inputs, 1) if arg.is_ref), 0)
 
     def _result_type(self):
         if len(self.outputs) < 2:
@@ -65,11 +67,18 @@ def apply_op(op_type, name=None, **arguments):
     attrs = {key: value for key, value in arguments.items() if value is not None}
     graph = graphs._graph_of(_flat(inputs))
     if all(_is_ready(arg, value) for arg, value in zip(row.inputs, inputs)):
-        return _outputs(row, graph._create_op(op_type, _flat(inputs), attrs, name or op_type))
+        return _outputs(row, _create(graph, row, _flat(inputs), attrs, name or op_type))
     with graphs.name_scope(name or op_type, values=_flat(inputs)) as scope:
-        tensors = _convert_inputs(row, inputs, attrs)
-        op = graph._create_op(op_type, tensors, attrs, scope)
+        op = _create(graph, row, _convert_inputs(row, inputs, attrs), attrs, scope)
     return _outputs(row, op)
+
+
+def _create(graph, row, tensors, attrs, name):
+    """An op that takes references lives with the first of their variables."""
+    if not row.takes_ref:
+        return graph._create_op(row.name, tensors, attrs, name)
+    with graph.colocate_with(tensors[row.takes_ref - 1].op):
+        return graph._create_op(row.name, tensors, attrs, name)
 
 
 def _flat(inputs):

@@ -1,10 +1,9 @@
 """Order: no_op, group, tuple, and what waits for what."""
 
-from capstan import convert
+from capstan import _capstan, convert
 from capstan.apply import apply_op
 from capstan.elements import Operation, Tensor
-from capstan.graph import (colocate_with, control_dependencies, device, get_default_graph,
-                           name_scope)
+from capstan.graph import colocate_with, control_dependencies, get_default_graph, name_scope
 
 
 def no_op(name=None):
@@ -29,28 +28,14 @@ def _op_of(item):
     raise TypeError("'inputs' should be zero or more (nested) Tensors or Operations, got %r" % (item,))
 
 
-def _no_op_on(place, deps, name=None):
-    with device(place), control_dependencies(deps):
-        return no_op(name=name)
-
-
 def group(*inputs, **kwargs):
-    """One operation that is done when all inputs are; one NoOp per device where there are several."""
+    """One operation that is done when all inputs are."""
     name = kwargs.pop("name", None)
     if kwargs:
         raise ValueError("Unknown keyword arguments: " + ", ".join(kwargs))
-    with name_scope(name, "group_deps", list(_flat(inputs))) as scope:
-        by_device = {}
-        for item in _flat(inputs):
-            op = _op_of(item)
-            by_device.setdefault(op.device, []).append(op)
-        if not by_device:
-            return no_op(name=scope)
-        if len(by_device) == 1:
-            (place, deps), = by_device.items()
-            return _no_op_on(place or None, deps, scope)
-        all_deps = [_no_op_on(place or None, by_device[place]) for place in sorted(by_device)]
-        return _no_op_on(None, all_deps, scope)
+    ops = [_op_of(item) for item in _flat(inputs)]
+    graph = ops[0].graph if ops else get_default_graph()
+    return _capstan.group(graph, ops, name or "group_deps")
 
 
 def with_dependencies(dependencies, output_tensor, name=None):

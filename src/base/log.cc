@@ -31,8 +31,8 @@ Now now() {
 
 std::string text_line(LogLevel level, const LogOptions& options, std::string_view message) {
   Now t = now();
-  std::string line = fmt::format("{:02}:{:02}:{:02}.{:03} ", t.local.tm_hour, t.local.tm_min, t.local.tm_sec,
-                                 t.milliseconds);
+  std::string line = fmt::format("{:02}:{:02}:{:02}.{:03} ", t.local.tm_hour, t.local.tm_min,
+                                 t.local.tm_sec, t.milliseconds);
   if (!options.task.empty()) line += options.task + " ";
   // What is as usual needs no word.
   if (level != LogLevel::kInfo) line += fmt::format("{} ", log_level_name(level));
@@ -95,7 +95,8 @@ LogLevel log_level_from_name(std::string_view name) {
   for (size_t i = 0; i < std::size(kLevelNames); ++i) {
     if (kLevelNames[i] == name) return LogLevel(i);
   }
-  throw invalid_argument("'{}' is not a log level; there are debug, info, warning, error and silent", name);
+  throw invalid_argument(
+      "'{}' is not a log level; there are debug, info, warning, error and silent", name);
 }
 
 LogSink stderr_sink() {

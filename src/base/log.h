@@ -63,7 +63,8 @@ class Logger {
   void error(fmt::format_string<Args...> format, Args&&... args) const {
     log(LogLevel::kError, format, std::forward<Args>(args)...);
   }
-  // A message that is whole already. Line breaks within it start further lines with the same prefix.
+  // A message that is whole already. Line breaks within it start further lines with the same
+  // prefix.
   void write(LogLevel level, std::string_view message) const;
 
  private:

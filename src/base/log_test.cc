@@ -46,7 +46,8 @@ TEST(Logger, WritesJsonThatStaysOnOneLine) {
   Lines lines;
   Logger log(lines.sink(), {.format = LogFormat::kJson, .task = "ps:0"});
   log.error("a \"quoted\"\nline\x01");
-  EXPECT_THAT(lines.all[0], HasSubstr("\"level\":\"error\",\"task\":\"ps:0\",\"message\":\"a \\\"quoted\\\"\\nline\\u0001\"}\n"));
+  EXPECT_THAT(lines.all[0], HasSubstr("\"level\":\"error\",\"task\":\"ps:0\",\"message\":\"a "
+                                      "\\\"quoted\\\"\\nline\\u0001\"}\n"));
 }
 
 TEST(Logger, PrefixesEachLineOfAMessage) {

@@ -49,18 +49,26 @@ T number(std::string_view text) {
 template <class T>
 T parse(std::string_view text);
 template <>
-int64_t parse(std::string_view text) { return number<int64_t>(text); }
+int64_t parse(std::string_view text) {
+  return number<int64_t>(text);
+}
 template <>
-float parse(std::string_view text) { return number<float>(text); }
+float parse(std::string_view text) {
+  return number<float>(text);
+}
 template <>
-bool parse(std::string_view text) { return text == "true"; }
+bool parse(std::string_view text) {
+  return text == "true";
+}
 template <>
 std::string parse(std::string_view text) {
   bool quoted = text.size() >= 2 && (text.front() == '\'' || text.front() == '"');
   return std::string(quoted ? text.substr(1, text.size() - 2) : text);
 }
 template <>
-DType parse(std::string_view text) { return dtype_from_name(text); }
+DType parse(std::string_view text) {
+  return dtype_from_name(text);
+}
 template <>
 Shape parse(std::string_view text) {
   if (text.front() != '[') return Shape::unknown();
@@ -189,7 +197,8 @@ Attr fitting_attr(const AttrDef& def, Attr value) {
   }
   std::string_view allowed = allowed_values(def);
   if (!allowed.empty() && !is_allowed(allowed, value)) {
-    throw invalid_argument("attr '{}' is {}, but the op has only {}", def.name, attr_text(value), allowed);
+    throw invalid_argument("attr '{}' is {}, but the op has only {}", def.name, attr_text(value),
+                           allowed);
   }
   return value;
 }

@@ -21,8 +21,8 @@ std::string_view allowed_values(const AttrDef& def);
 std::optional<Attr> default_attr(const AttrDef& def);
 
 // The value in the alternative that the kind asks for: whole numbers serve as floats, lists of
-// whole numbers as shapes, an empty list as any list. Throws InvalidArgument for other kinds and for
-// values that are not allowed.
+// whole numbers as shapes, an empty list as any list. Throws InvalidArgument for other kinds and
+// for values that are not allowed.
 Attr fitting_attr(const AttrDef& def, Attr value);
 
 // "[1, 2]", "float32", "'text'": for messages.

@@ -39,7 +39,8 @@ std::vector<T> read_list(const List& list, F read) {
 // row says otherwise.
 Attr read_list_value(const ListValue& in) {
   auto same = [](const auto& item) { return item; };
-  if (in.tensor_size() || in.func_size()) throw invalid_argument("lists of tensors or functions are not supported");
+  if (in.tensor_size() || in.func_size())
+    throw invalid_argument("lists of tensors or functions are not supported");
   if (in.i_size()) return read_list<int64_t>(in.i(), same);
   if (in.f_size()) return read_list<float>(in.f(), same);
   if (in.b_size()) return read_list<bool>(in.b(), same);

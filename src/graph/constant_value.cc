@@ -86,9 +86,11 @@ Value joined(const std::vector<Tensor>& parts, bool stacked) {
   int64_t rows = 0, size = 0;
   for (const Tensor& part : parts) {
     bool alike = part.dtype() == first.dtype() && part.shape().rank() == first.shape().rank();
-    if (!alike || !is_plain(part.dtype()) || (!stacked && part.shape().rank() == 0)) return std::nullopt;
+    if (!alike || !is_plain(part.dtype()) || (!stacked && part.shape().rank() == 0))
+      return std::nullopt;
     if (stacked ? part.shape() != first.shape()
-                : !std::ranges::equal(part.shape().dims().subspan(1), first.shape().dims().subspan(1))) {
+                : !std::ranges::equal(part.shape().dims().subspan(1),
+                                      first.shape().dims().subspan(1))) {
       return std::nullopt;
     }
     rows += stacked ? 1 : part.shape()[0];
@@ -141,7 +143,8 @@ class Evaluator {
   }
   static Shape dimensions(const Tensor& vector) {
     auto dims = elements(vector);
-    if (!dims || vector.shape().rank() != 1 || dims->size() > Shape::kMaxRank) return Shape::unknown();
+    if (!dims || vector.shape().rank() != 1 || dims->size() > Shape::kMaxRank)
+      return Shape::unknown();
     if (std::ranges::any_of(*dims, [](int64_t dim) { return dim < -1; })) return Shape::unknown();
     return Shape(std::span<const int64_t>(*dims));
   }
@@ -252,7 +255,8 @@ class Evaluator {
     Shape shape = broadcast(left->shape(), right->shape());
     std::vector<int64_t> out(std::max(a->size(), b->size()));
     for (size_t i = 0; i < out.size(); ++i) {
-      auto result = apply(of.node->op(), (*a)[a->size() == 1 ? 0 : i], (*b)[b->size() == 1 ? 0 : i]);
+      auto result =
+          apply(of.node->op(), (*a)[a->size() == 1 ? 0 : i], (*b)[b->size() == 1 ? 0 : i]);
       if (!result || !fits(of.dtype(), *result)) return std::nullopt;
       out[i] = *result;
     }
@@ -300,7 +304,8 @@ class Evaluator {
 
   Value reshape(Output of) {
     Value whole = value(of.node->input(0));
-    if (!whole || !of.shape().fully_defined() || of.shape().elements() != whole->size()) return std::nullopt;
+    if (!whole || !of.shape().fully_defined() || of.shape().elements() != whole->size())
+      return std::nullopt;
     return whole->reshaped(of.shape());
   }
 
@@ -313,11 +318,14 @@ class Evaluator {
     auto begin = elements(value(node.input(1))), end = elements(value(node.input(2)));
     auto stride = elements(value(node.input(3)));
     auto mask = [&](std::string_view name) { return node.attrs().get<int64_t>(name); };
-    if (!begin || !end || !stride || begin->size() != 1 || end->size() != 1 || stride->size() != 1) {
+    if (!begin || !end || !stride || begin->size() != 1 || end->size() != 1 ||
+        stride->size() != 1) {
       return std::nullopt;
     }
     if (mask("ellipsis_mask") || mask("new_axis_mask") || stride->front() <= 0) return std::nullopt;
-    auto clamped = [&](int64_t at) { return std::clamp<int64_t>(at < 0 ? at + length : at, 0, length); };
+    auto clamped = [&](int64_t at) {
+      return std::clamp<int64_t>(at < 0 ? at + length : at, 0, length);
+    };
     Slice out;
     if (mask("shrink_axis_mask")) {
       int64_t at = begin->front() < 0 ? begin->front() + length : begin->front();
@@ -328,7 +336,8 @@ class Evaluator {
     }
     int64_t first = mask("begin_mask") ? 0 : clamped(begin->front());
     int64_t last = mask("end_mask") ? length : clamped(end->front());
-    for (int64_t at = first; at < last; at += std::min(stride->front(), last - at)) out.positions.push_back(at);
+    for (int64_t at = first; at < last; at += std::min(stride->front(), last - at))
+      out.positions.push_back(at);
     return out;
   }
 
@@ -369,7 +378,8 @@ class Evaluator {
     Shape shape;
     for (int i = 0; i + 1 < int(node.inputs().size()); ++i) {
       Shape part = partial(node.input(i));
-      if (!part.known_rank() || shape.rank() + part.rank() > Shape::kMaxRank) return Shape::unknown();
+      if (!part.known_rank() || shape.rank() + part.rank() > Shape::kMaxRank)
+        return Shape::unknown();
       for (int64_t dim : part.dims()) shape.push_back(dim);
     }
     return shape;

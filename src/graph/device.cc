@@ -60,8 +60,10 @@ void read_part(Device& device, std::string_view part, std::string_view whole) {
   } else if (words.size() == 3 && key == "device") {
     set_type(device, words[1], words[2], part, whole);
   } else {
-    throw invalid_argument("cannot read '{}' in the device '{}'; devices look like "
-                           "'/job:ps/task:0/device:CPU:0'", part, whole);
+    throw invalid_argument(
+        "cannot read '{}' in the device '{}'; devices look like "
+        "'/job:ps/task:0/device:CPU:0'",
+        part, whole);
   }
 }
 

@@ -32,7 +32,8 @@ Node& group(Graph& graph, std::span<Node* const> nodes, std::string_view name) {
     return no_op_on(graph, by_device.begin()->first, by_device.begin()->second, scope_name);
   }
   std::vector<Node*> gates;
-  for (const auto& [device, there] : by_device) gates.push_back(&no_op_on(graph, device, there, "NoOp"));
+  for (const auto& [device, there] : by_device)
+    gates.push_back(&no_op_on(graph, device, there, "NoOp"));
   return no_op_after(graph, std::move(gates), scope_name);
 }
 
@@ -45,8 +46,8 @@ Output with_dependencies(Graph& graph, std::span<Node* const> before, Output val
   return graph.add(value.is_ref() ? "RefIdentity" : "Identity", {value}, {}, scope_name);
 }
 
-std::vector<Output> tuple(Graph& graph, std::span<const Output> values, std::span<Node* const> after,
-                          std::string_view name) {
+std::vector<Output> tuple(Graph& graph, std::span<const Output> values,
+                          std::span<Node* const> after, std::string_view name) {
   ScopeGuard scope = graph.name_scope(name);
   std::vector<Node*> gating(after.begin(), after.end());
   for (const Output& value : values) {

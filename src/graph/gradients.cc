@@ -32,7 +32,8 @@ Tensor one_of(DType dtype) {
       return half;
     }
     default:
-      throw invalid_argument("a value of type {} has no gradient of ones; give grad_ys", dtype_name(dtype));
+      throw invalid_argument("a value of type {} has no gradient of ones; give grad_ys",
+                             dtype_name(dtype));
   }
 }
 
@@ -144,7 +145,8 @@ class Differentiator {
     if (!shape.fully_defined()) return graph_.add("Shape", {y}, {{"out_type", DType::kInt32}});
     Tensor dims(DType::kInt32, {shape.rank()});
     for (int i = 0; i < shape.rank(); ++i) {
-      if (shape[i] > INT32_MAX) throw invalid_argument("'{}' of shape {} is too large", y.name(), shape);
+      if (shape[i] > INT32_MAX)
+        throw invalid_argument("'{}' of shape {} is too large", y.name(), shape);
       dims.data<int32_t>()[i] = int32_t(shape[i]);
     }
     return graph_.constant(std::move(dims), "Shape");
@@ -195,8 +197,10 @@ class Differentiator {
   static bool has_gradient(const Node& node) {
     if (node.def().no_gradient) return false;
     if (node.def().gradient) return true;
-    throw unimplemented("no gradient is defined for the op {} (node '{}'); if the node should count as a "
-                        "constant, put a stop_gradient after it", node.op(), node.name());
+    throw unimplemented(
+        "no gradient is defined for the op {} (node '{}'); if the node should count as a "
+        "constant, put a stop_gradient after it",
+        node.op(), node.name());
   }
 
   std::vector<Output> aggregated(Node& node) {
@@ -237,7 +241,8 @@ class Differentiator {
   void differentiate(Node& node, std::vector<Output> dys) {
     for (int i = 0; i < node.outputs(); ++i) {
       bool missing = !dys[size_t(i)] && is_trainable(node.output_type(i));
-      if (missing && node.output_type(i) != DType::kResource) dys[size_t(i)] = zeros_like(node.output(i));
+      if (missing && node.output_type(i) != DType::kResource)
+        dys[size_t(i)] = zeros_like(node.output(i));
     }
     std::vector<Output> gradients = call_gradient(node, std::move(dys));
     for (size_t i = 0; i < gradients.size(); ++i) {
@@ -255,10 +260,11 @@ class Differentiator {
     GradContext context(graph_, node, std::move(dys));
     std::vector<Output> gradients = node.def().gradient(context);
     if (gradients.size() != node.inputs().size()) {
-      throw internal_error("the gradient of {} gave {} values for {} inputs", node.op(), gradients.size(),
-                           node.inputs().size());
+      throw internal_error("the gradient of {} gave {} values for {} inputs", node.op(),
+                           gradients.size(), node.inputs().size());
     }
-    auto count = std::count_if(gradients.begin(), gradients.end(), [](const Output& g) { return bool(g); });
+    auto count =
+        std::count_if(gradients.begin(), gradients.end(), [](const Output& g) { return bool(g); });
     if (!options_.gate || count < 2) return gradients;
     ScopeGuard unplaced = graph_.no_device();
     ScopeGuard uncolocated = graph_.colocate_with(nullptr, true);
@@ -269,8 +275,9 @@ class Differentiator {
     const Output& input = node.input(i);
     if (input.dtype() != DType::kResource) {
       if (!gradient.shape().compatible_with(input.shape())) {
-        throw invalid_argument("the gradient of {} '{}' for its input {} has shape {}, but the input has {}",
-                               node.op(), node.name(), i, gradient.shape(), input.shape());
+        throw invalid_argument(
+            "the gradient of {} '{}' for its input {} has shape {}, but the input has {}",
+            node.op(), node.name(), i, gradient.shape(), input.shape());
       }
       graph_.set_shape(gradient, input.shape());
     }
@@ -286,7 +293,8 @@ class Differentiator {
   std::deque<Node*> queue_;
 };
 
-void check_arguments(std::span<const Output> ys, std::span<const Output> xs, const GradientOptions& options) {
+void check_arguments(std::span<const Output> ys, std::span<const Output> xs,
+                     const GradientOptions& options) {
   auto missing = [](const Output& value) { return !value; };
   if (std::any_of(ys.begin(), ys.end(), missing) || std::any_of(xs.begin(), xs.end(), missing)) {
     throw invalid_argument("gradients() was given a value that does not exist");
@@ -296,10 +304,11 @@ void check_arguments(std::span<const Output> ys, std::span<const Output> xs, con
   }
   for (size_t i = 0; i < options.grad_ys.size(); ++i) {
     const Output& given = options.grad_ys[i];
-    if (given && is_trainable(ys[i].dtype()) && !is_floating(given.dtype()) && !is_integer(given.dtype()) &&
-        given.dtype() != ys[i].dtype()) {
-      throw invalid_argument("the gradient '{}' of type {} does not go with '{}' of type {}", given.name(),
-                             dtype_name(given.dtype()), ys[i].name(), dtype_name(ys[i].dtype()));
+    if (given && is_trainable(ys[i].dtype()) && !is_floating(given.dtype()) &&
+        !is_integer(given.dtype()) && given.dtype() != ys[i].dtype()) {
+      throw invalid_argument("the gradient '{}' of type {} does not go with '{}' of type {}",
+                             given.name(), dtype_name(given.dtype()), ys[i].name(),
+                             dtype_name(ys[i].dtype()));
     }
   }
 }

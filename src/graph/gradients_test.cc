@@ -46,18 +46,21 @@ TEST(Gradients, AddsTensorFlowsNodesInItsOrder) {
   Graph g(test_catalog());
   Model m(g);
   std::vector<Output> dx = gradients_of(g, {m.c}, {m.x});
-  EXPECT_THAT(node_texts(g, m.size),
-              ElementsAre("Const gradients/Shape()", "Const gradients/grad_ys_0/Const()",
-                          "Fill gradients/grad_ys_0(gradients/Shape:0, gradients/grad_ys_0/Const:0)",
-                          "Mul gradients/mul_grad/Mul(gradients/grad_ys_0:0, x:0)",
-                          "Mul gradients/mul_grad/Mul_1(gradients/grad_ys_0:0, x:0)",
-                          "TanhGrad gradients/Tanh_grad/TanhGrad(Tanh:0, gradients/grad_ys_0:0)",
-                          "Mul gradients/Exp_grad/mul(gradients/grad_ys_0:0, Exp:0)",
-                          "AddN gradients/AddN(gradients/grad_ys_0:0, gradients/mul_grad/Mul:0, "
-                          "gradients/mul_grad/Mul_1:0, gradients/Tanh_grad/TanhGrad:0, gradients/Exp_grad/mul:0)"));
+  EXPECT_THAT(
+      node_texts(g, m.size),
+      ElementsAre(
+          "Const gradients/Shape()", "Const gradients/grad_ys_0/Const()",
+          "Fill gradients/grad_ys_0(gradients/Shape:0, gradients/grad_ys_0/Const:0)",
+          "Mul gradients/mul_grad/Mul(gradients/grad_ys_0:0, x:0)",
+          "Mul gradients/mul_grad/Mul_1(gradients/grad_ys_0:0, x:0)",
+          "TanhGrad gradients/Tanh_grad/TanhGrad(Tanh:0, gradients/grad_ys_0:0)",
+          "Mul gradients/Exp_grad/mul(gradients/grad_ys_0:0, Exp:0)",
+          "AddN gradients/AddN(gradients/grad_ys_0:0, gradients/mul_grad/Mul:0, "
+          "gradients/mul_grad/Mul_1:0, gradients/Tanh_grad/TanhGrad:0, gradients/Exp_grad/mul:0)"));
   EXPECT_EQ(dx[0].name(), "gradients/AddN:0");
   EXPECT_EQ(dx[0].shape(), (Shape{4, 6}));
-  EXPECT_THAT(dx[0].node->attrs().get<std::vector<std::string>>("_class"), ElementsAre("loc:@gradients/grad_ys_0"));
+  EXPECT_THAT(dx[0].node->attrs().get<std::vector<std::string>>("_class"),
+              ElementsAre("loc:@gradients/grad_ys_0"));
 }
 
 TEST(Gradients, ColocatedWithOpsSumOnEachDeviceFirst) {
@@ -76,7 +79,8 @@ TEST(Gradients, ColocatedWithOpsSumOnEachDeviceFirst) {
                                 "gradients/AddN_1 /job:worker/task:1 loc:@mul",
                                 "gradients/AddN_2 /job:ps/task:0 loc:@x"));
   EXPECT_EQ(g.find("gradients/mul_grad/Mul")->device(), "/job:worker/task:1");
-  EXPECT_THAT(g.find("gradients/Shape")->attrs().get<std::vector<std::string>>("_class"), ElementsAre("loc:@add_2"));
+  EXPECT_THAT(g.find("gradients/Shape")->attrs().get<std::vector<std::string>>("_class"),
+              ElementsAre("loc:@add_2"));
 }
 
 TEST(Gradients, GatingTiesTheGradientsOfEachOp) {
@@ -85,15 +89,20 @@ TEST(Gradients, GatingTiesTheGradientsOfEachOp) {
   int before = g.size();
   gradients_of(g, {y}, {x}, {.gate = true});
   std::vector<std::string> texts = node_texts(g, before + 5);
-  EXPECT_THAT(texts,
-              ElementsAre("NoOp gradients/mul_grad/tuple/group_deps(^gradients/mul_grad/Mul, ^gradients/mul_grad/Mul_1)",
-                          "Identity gradients/mul_grad/tuple/control_dependency(gradients/mul_grad/Mul:0, "
-                          "^gradients/mul_grad/tuple/group_deps)",
-                          "Identity gradients/mul_grad/tuple/control_dependency_1(gradients/mul_grad/Mul_1:0, "
-                          "^gradients/mul_grad/tuple/group_deps)",
-                          "AddN gradients/AddN(gradients/mul_grad/tuple/control_dependency:0, "
-                          "gradients/mul_grad/tuple/control_dependency_1:0)"));
-  EXPECT_THAT(g.find("gradients/mul_grad/tuple/control_dependency_1")->attrs().get<std::vector<std::string>>("_class"),
+  EXPECT_THAT(
+      texts,
+      ElementsAre(
+          "NoOp gradients/mul_grad/tuple/group_deps(^gradients/mul_grad/Mul, "
+          "^gradients/mul_grad/Mul_1)",
+          "Identity gradients/mul_grad/tuple/control_dependency(gradients/mul_grad/Mul:0, "
+          "^gradients/mul_grad/tuple/group_deps)",
+          "Identity gradients/mul_grad/tuple/control_dependency_1(gradients/mul_grad/Mul_1:0, "
+          "^gradients/mul_grad/tuple/group_deps)",
+          "AddN gradients/AddN(gradients/mul_grad/tuple/control_dependency:0, "
+          "gradients/mul_grad/tuple/control_dependency_1:0)"));
+  EXPECT_THAT(g.find("gradients/mul_grad/tuple/control_dependency_1")
+                  ->attrs()
+                  .get<std::vector<std::string>>("_class"),
               ElementsAre("loc:@gradients/mul_grad/Mul_1"));
 }
 
@@ -105,9 +114,12 @@ TEST(Gradients, TreeSumsInPairsAndStopsWhereToldTo) {
   options.stop = {m.b};
   gradients_of(g, {m.c}, {m.x}, options);
   std::vector<std::string> texts = node_texts(g, m.size + 5);
-  EXPECT_THAT(texts, ElementsAre("AddN gradients/x_gradient_sum/AddN(gradients/grad_ys_0:0, gradients/mul_grad/Mul:0)",
-                                 "AddN gradients/x_gradient_sum/AddN_1(gradients/x_gradient_sum/AddN:0, "
-                                 "gradients/mul_grad/Mul_1:0)"));
+  EXPECT_THAT(
+      texts,
+      ElementsAre(
+          "AddN gradients/x_gradient_sum/AddN(gradients/grad_ys_0:0, gradients/mul_grad/Mul:0)",
+          "AddN gradients/x_gradient_sum/AddN_1(gradients/x_gradient_sum/AddN:0, "
+          "gradients/mul_grad/Mul_1:0)"));
 }
 
 TEST(Gradients, ZerosStandForOutputsThatDoNotMatter) {
@@ -116,11 +128,12 @@ TEST(Gradients, ZerosStandForOutputsThatDoNotMatter) {
   Node& halves = g.add_node("Halves", std::vector<Output>{x}, {}, "sp");
   int before = g.size();
   gradients_of(g, {halves.output(0)}, {x});
-  EXPECT_THAT(node_texts(g, before),
-              ElementsAre("Shape gradients/Shape(sp:0)", "Const gradients/grad_ys_0/Const()",
-                          "Fill gradients/grad_ys_0(gradients/Shape:0, gradients/grad_ys_0/Const:0)",
-                          "ZerosLike gradients/zeros_like(sp:1)",
-                          "AddV2 gradients/sp_grad/add(gradients/grad_ys_0:0, gradients/zeros_like:0)"));
+  EXPECT_THAT(
+      node_texts(g, before),
+      ElementsAre("Shape gradients/Shape(sp:0)", "Const gradients/grad_ys_0/Const()",
+                  "Fill gradients/grad_ys_0(gradients/Shape:0, gradients/grad_ys_0/Const:0)",
+                  "ZerosLike gradients/zeros_like(sp:1)",
+                  "AddV2 gradients/sp_grad/add(gradients/grad_ys_0:0, gradients/zeros_like:0)"));
 }
 
 TEST(Gradients, OfGivenGradientsPassThroughAnIdentity) {
@@ -132,7 +145,8 @@ TEST(Gradients, OfGivenGradientsPassThroughAnIdentity) {
   EXPECT_EQ(gradients_of(g, {y}, {x}, options)[0].name(), "gradients/Tanh_grad/TanhGrad:0");
   EXPECT_EQ(g.find("gradients/grad_ys_0")->op(), "Identity");
   options.grad_ys.push_back(given);
-  EXPECT_THAT(error_of([&] { gradients_of(g, {y}, {x}, options); }), HasSubstr("2 grad_ys were given for 1 ys"));
+  EXPECT_THAT(error_of([&] { gradients_of(g, {y}, {x}, options); }),
+              HasSubstr("2 grad_ys were given for 1 ys"));
 }
 
 TEST(Gradients, AreAbsentWhereYDoesNotDependOnX) {
@@ -148,7 +162,8 @@ TEST(Gradients, NameTheOpThatHasNone) {
   Graph g(test_catalog());
   Output x = placeholder(g, {2}), y = g.add("Opaque", {x}, {}, "box");
   EXPECT_THAT(error_of([&] { gradients_of(g, {y}, {x}); }),
-              AllOf(HasSubstr("Unimplemented"), HasSubstr("Opaque (node 'box')"), HasSubstr("stop_gradient")));
+              AllOf(HasSubstr("Unimplemented"), HasSubstr("Opaque (node 'box')"),
+                    HasSubstr("stop_gradient")));
 }
 
 TEST(Gradients, ASecondCallHasAScopeOfItsOwn) {

@@ -23,12 +23,15 @@ Error at_node(const Error& error, const Node& node) {
 void check_node_name(std::string_view name) {
   if (!name.empty() && std::isalnum(uint8_t(name[0])) + (name[0] == '.') &&
       std::all_of(name.begin(), name.end(), [](uint8_t c) {
-        return std::isalnum(c) || (c && std::string_view("_.\\/>-").find(char(c)) != std::string_view::npos);
+        return std::isalnum(c) ||
+               (c && std::string_view("_.\\/>-").find(char(c)) != std::string_view::npos);
       })) {
     return;
   }
-  throw invalid_argument("'{}' is not a valid node name: a name starts with a letter, a digit or '.' "
-                         "and goes on with these and _ \\ / > -", name);
+  throw invalid_argument(
+      "'{}' is not a valid node name: a name starts with a letter, a digit or '.' "
+      "and goes on with these and _ \\ / > -",
+      name);
 }
 
 // The constant values of a node's inputs, found when a shape function asks for them.
@@ -85,8 +88,9 @@ Error Graph::unknown_op(std::string_view op, const std::string& location) const 
 
 void Graph::check_not_finalized() const {
   if (finalized_) {
-    throw failed_precondition("the graph is finalized and cannot be changed; build all nodes before "
-                              "the session or supervisor that finalizes it");
+    throw failed_precondition(
+        "the graph is finalized and cannot be changed; build all nodes before "
+        "the session or supervisor that finalizes it");
   }
 }
 
@@ -94,7 +98,8 @@ Node& Graph::add_node(std::string_view op, std::span<const Output> inputs, AttrM
                       std::string_view name) {
   std::unique_ptr<Node> node = new_node(op, inputs, std::move(attrs));
   if (name.empty()) name = node->op();
-  node->name_ = name.ends_with('/') ? std::string(name.substr(0, name.size() - 1)) : unique_name(name);
+  node->name_ =
+      name.ends_with('/') ? std::string(name.substr(0, name.size() - 1)) : unique_name(name);
   node->control_inputs_ = control_inputs_for(inputs);
   infer(*node);
   Node& made = insert(std::move(node));
@@ -197,7 +202,8 @@ void Graph::add_control_input(Node& node, Node& before) {
 void Graph::set_shape(Output value, const Shape& shape) {
   Shape& known = value.node->output_shapes_[size_t(value.index)];
   if (!known.compatible_with(shape)) {
-    throw invalid_argument("'{}' has shape {}, which does not go with {}", value.name(), known, shape);
+    throw invalid_argument("'{}' has shape {}, which does not go with {}", value.name(), known,
+                           shape);
   }
   Shape merged = known.merged_with(shape);
   if (merged == known) return;

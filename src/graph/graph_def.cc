@@ -37,7 +37,8 @@ std::string to_graph_def(const Graph& graph, int from, bool add_shapes) {
   pb::GraphDef def;
   def.mutable_versions()->set_producer(kProducer);
   def.mutable_versions()->set_min_consumer(kMinConsumer);
-  for (int id = from; id < graph.size(); ++id) write_node(graph.node(id), add_shapes, def.add_node());
+  for (int id = from; id < graph.size(); ++id)
+    write_node(graph.node(id), add_shapes, def.add_node());
 
   // Attrs in one order: equal graphs give equal bytes.
   std::string bytes;

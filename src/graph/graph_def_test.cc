@@ -45,7 +45,8 @@ void build_sample(Graph& g) {
   auto controls = g.control_dependencies({x.node});
   g.add("Assign", {v, x});
   g.add_node("Split", std::vector<Output>{x}, {{"num_split", int64_t(2)}}, "split");
-  g.add("AddN", {g.output("split:1"), g.output("split:0")}, {{"_note", std::vector<std::string>{"a", "b"}}});
+  g.add("AddN", {g.output("split:1"), g.output("split:0")},
+        {{"_note", std::vector<std::string>{"a", "b"}}});
   g.constant(Tensor::of<std::string>({2}, {"one", "two"}));
   g.add_node("Queue", {}, {{"component_types", std::vector<DType>{DType::kInt64, DType::kString}}});
 }
@@ -59,7 +60,8 @@ TEST(GraphDef, ComesBackAsItWas) {
   EXPECT_EQ(node_texts(h), node_texts(g));
   EXPECT_EQ(to_graph_def(h), bytes);
   EXPECT_EQ(h.find("AddN")->device(), "/job:ps/task:0");
-  EXPECT_THAT(h.find("Assign")->attrs().get<std::vector<std::string>>("_class"), ElementsAre("loc:@v"));
+  EXPECT_THAT(h.find("Assign")->attrs().get<std::vector<std::string>>("_class"),
+              ElementsAre("loc:@v"));
   EXPECT_EQ(h.unique_name("addn"), "addn_1");
 }
 
@@ -84,8 +86,11 @@ TEST(GraphDef, NodesMayComeInAnyOrder) {
   Graph g(test_catalog());
   std::vector<Node*> nodes = from_graph_def(g, def.SerializeAsString());
   EXPECT_EQ(nodes[0]->name(), "c");
-  EXPECT_THAT(node_texts(g), ElementsAre("Placeholder a()", "NoOp d()", "Identity b(a:0, ^d)", "Identity c(b:0)"));
-  EXPECT_THAT(error_of([&] { from_graph_def(g, def.SerializeAsString(), {.prefix = "p", .trusted_order = true}); }),
+  EXPECT_THAT(node_texts(g),
+              ElementsAre("Placeholder a()", "NoOp d()", "Identity b(a:0, ^d)", "Identity c(b:0)"));
+  EXPECT_THAT(error_of([&] {
+                from_graph_def(g, def.SerializeAsString(), {.prefix = "p", .trusted_order = true});
+              }),
               HasSubstr("do not come after"));
 }
 
@@ -97,7 +102,8 @@ TEST(GraphDef, PrefixAndInputMapApply) {
   Output mine = placeholder(h, {7}, "mine");
   from_graph_def(h, to_graph_def(g), {.prefix = "import", .input_map = {{"x:0", mine}}});
   EXPECT_EQ(h.output("import/y:0").shape(), Shape{7});
-  EXPECT_THAT(h.find("import/z")->attrs().get<std::vector<std::string>>("_class"), ElementsAre("loc:@import/y"));
+  EXPECT_THAT(h.find("import/z")->attrs().get<std::vector<std::string>>("_class"),
+              ElementsAre("loc:@import/y"));
 }
 
 TEST(GraphDef, NamesTheNodeThatIsWrong) {
@@ -113,7 +119,8 @@ TEST(GraphDef, NamesTheNodeThatIsWrong) {
   EXPECT_THAT(import_error(count), HasSubstr("takes 1"));
   add_placeholder(index, "a");
   add_def(index, "n", "Identity", {"a:7"});
-  EXPECT_THAT(import_error(index), AllOf(HasSubstr("'n'"), HasSubstr("output 7 of 'a', which has 1")));
+  EXPECT_THAT(import_error(index),
+              AllOf(HasSubstr("'n'"), HasSubstr("output 7 of 'a', which has 1")));
   add_placeholder(late, "a");
   add_def(late, "n", "Identity", {"^a", "a"});
   EXPECT_THAT(import_error(late), HasSubstr("after a control input"));
@@ -127,16 +134,22 @@ TEST(GraphDef, NamesTheAttrThatIsWrong) {
     return import_error(def);
   };
   EXPECT_THAT(with_attr("dtype", [](auto& a) { a.set_i(1); }),
-              AllOf(HasSubstr("Placeholder 'a'"), HasSubstr("attr 'dtype'"), HasSubstr("kind type, not int")));
-  EXPECT_THAT(with_attr("dtype", [](auto& a) { a.set_type(pb::DataType(77)); }), HasSubstr("type number 77"));
+              AllOf(HasSubstr("Placeholder 'a'"), HasSubstr("attr 'dtype'"),
+                    HasSubstr("kind type, not int")));
+  EXPECT_THAT(with_attr("dtype", [](auto& a) { a.set_type(pb::DataType(77)); }),
+              HasSubstr("type number 77"));
   EXPECT_THAT(with_attr("dtype", [](auto& a) { a.Clear(); }), HasSubstr("no value"));
   EXPECT_THAT(with_attr("other", [](auto& a) { a.set_b(true); }), HasSubstr("no attr 'other'"));
-  EXPECT_THAT(with_attr("_f", [](auto& a) { a.mutable_func()->set_name("f"); }), HasSubstr("functions"));
+  EXPECT_THAT(with_attr("_f", [](auto& a) { a.mutable_func()->set_name("f"); }),
+              HasSubstr("functions"));
   EXPECT_THAT(with_attr("_class", [](auto& a) { a.set_i(1); }), HasSubstr("not a list of strings"));
-  EXPECT_THAT(with_attr("shape", [](auto& a) { a.mutable_shape()->add_dim()->set_size(-7); }), HasSubstr("-7"));
-  EXPECT_THAT(with_attr("shape", [](auto& a) {
-    for (int i = 0; i < 99; ++i) a.mutable_shape()->add_dim();
-  }), HasSubstr("99 dimensions"));
+  EXPECT_THAT(with_attr("shape", [](auto& a) { a.mutable_shape()->add_dim()->set_size(-7); }),
+              HasSubstr("-7"));
+  EXPECT_THAT(with_attr("shape",
+                        [](auto& a) {
+                          for (int i = 0; i < 99; ++i) a.mutable_shape()->add_dim();
+                        }),
+              HasSubstr("99 dimensions"));
 }
 
 TEST(GraphDef, NamesTheNodesOfACycle) {
@@ -155,7 +168,8 @@ TEST(GraphDef, SurvivesBrokenBytes) {
   int imported = 0;
   for (int round = 0; round < 3000; ++round) {
     std::string bytes = good;
-    for (int edits = 1 + int(random() % 4); edits > 0; --edits) bytes[random() % bytes.size()] = char(random());
+    for (int edits = 1 + int(random() % 4); edits > 0; --edits)
+      bytes[random() % bytes.size()] = char(random());
     if (random() % 4 == 0) bytes.resize(random() % bytes.size());
     Graph h(test_catalog());
     if (error_of([&] { from_graph_def(h, bytes); }).empty()) ++imported;
@@ -168,8 +182,8 @@ TEST(TensorProto, ComesBackAsItWas) {
   half.data<uint16_t>()[0] = 0x3c00;
   half.data<uint16_t>()[1] = 0x7c00;
   for (const Tensor& t : {Tensor::scalar(1.5f), Tensor::of<int64_t>({2, 2}, {1, -2, 3, 4}), half,
-                          Tensor::of<std::string>({2}, {std::string("a\0b", 3), ""}), Tensor(DType::kFloat, {0, 3}),
-                          Tensor::of<bool>({2}, {true, false})}) {
+                          Tensor::of<std::string>({2}, {std::string("a\0b", 3), ""}),
+                          Tensor(DType::kFloat, {0, 3}), Tensor::of<bool>({2}, {true, false})}) {
     EXPECT_TRUE(from_tensor_proto(to_tensor_proto(t)).equals(t)) << t.text();
   }
 }
@@ -178,12 +192,15 @@ TEST(TensorProto, AShortListRepeatsItsLastValue) {
   pb::TensorProto proto;
   proto.set_dtype(pb::DT_INT16);
   proto.mutable_tensor_shape()->add_dim()->set_size(4);
-  EXPECT_TRUE(from_tensor_proto(proto.SerializeAsString()).equals(Tensor::of<int16_t>({4}, {0, 0, 0, 0})));
+  EXPECT_TRUE(
+      from_tensor_proto(proto.SerializeAsString()).equals(Tensor::of<int16_t>({4}, {0, 0, 0, 0})));
   proto.add_int_val(3);
   proto.add_int_val(-5);
-  EXPECT_TRUE(from_tensor_proto(proto.SerializeAsString()).equals(Tensor::of<int16_t>({4}, {3, -5, -5, -5})));
+  EXPECT_TRUE(from_tensor_proto(proto.SerializeAsString())
+                  .equals(Tensor::of<int16_t>({4}, {3, -5, -5, -5})));
   for (int i = 0; i < 3; ++i) proto.add_int_val(i);
-  EXPECT_THAT(error_of([&] { from_tensor_proto(proto.SerializeAsString()); }), HasSubstr("given 5 values"));
+  EXPECT_THAT(error_of([&] { from_tensor_proto(proto.SerializeAsString()); }),
+              HasSubstr("given 5 values"));
 }
 
 TEST(TensorProto, SizesAreCheckedBeforeMemoryIsTaken) {
@@ -194,7 +211,8 @@ TEST(TensorProto, SizesAreCheckedBeforeMemoryIsTaken) {
     proto.set_tensor_content(content);
     return error_of([&] { from_tensor_proto(proto.SerializeAsString()); });
   };
-  EXPECT_THAT(error_for(pb::DT_FLOAT, {1ll << 62}, "abcd"), HasSubstr("4 bytes do not make a tensor"));
+  EXPECT_THAT(error_for(pb::DT_FLOAT, {1ll << 62}, "abcd"),
+              HasSubstr("4 bytes do not make a tensor"));
   EXPECT_THAT(error_for(pb::DT_FLOAT, {1ll << 40}, ""), HasSubstr("ResourceExhausted"));
   EXPECT_THAT(error_for(pb::DT_STRING, {1ll << 40}, ""), HasSubstr("ResourceExhausted"));
   EXPECT_THAT(error_for(pb::DT_FLOAT, {1ll << 40, 1ll << 40}, ""), HasSubstr("InvalidArgument"));
@@ -208,7 +226,8 @@ TEST(TensorProto, BytesOfBoolsBecomeTrueBools) {
   proto.set_dtype(pb::DT_BOOL);
   proto.mutable_tensor_shape()->add_dim()->set_size(2);
   proto.set_tensor_content(std::string("\x07\x00", 2));
-  EXPECT_TRUE(from_tensor_proto(proto.SerializeAsString()).equals(Tensor::of<bool>({2}, {true, false})));
+  EXPECT_TRUE(
+      from_tensor_proto(proto.SerializeAsString()).equals(Tensor::of<bool>({2}, {true, false})));
 }
 
 }  // namespace

@@ -42,7 +42,11 @@ InputName parse_input(std::string_view text) {
 class GraphImporter {
  public:
   GraphImporter(Graph& graph, const pb::GraphDef& def, const ImportOptions& options)
-      : graph_(graph), def_(def), options_(options), first_(graph.size()), made_(size_t(def.node_size())) {
+      : graph_(graph),
+        def_(def),
+        options_(options),
+        first_(graph.size()),
+        made_(size_t(def.node_size())) {
     for (const auto& [name, value] : options.input_map) {
       InputName key = parse_input(name);
       replaced_.emplace(fmt::format("{}:{}", key.node, key.index), value);
@@ -67,7 +71,8 @@ class GraphImporter {
   void index_names() {
     for (int i = 0; i < def_.node_size(); ++i) {
       const std::string& name = def_.node(i).name();
-      if (!index_.emplace(name, i).second) throw invalid_argument("two nodes have the name '{}'", name);
+      if (!index_.emplace(name, i).second)
+        throw invalid_argument("two nodes have the name '{}'", name);
     }
   }
 
@@ -145,15 +150,17 @@ class GraphImporter {
     const pb::NodeDef& def = def_.node(at);
     try {
       Inputs inputs = read_inputs(def);
-      made_[size_t(at)] = &graph_.import_node(def.op(), prefixed(def.name()), std::move(inputs.values),
-                                              std::move(inputs.controls), read_attrs(def), def.device());
+      made_[size_t(at)] =
+          &graph_.import_node(def.op(), prefixed(def.name()), std::move(inputs.values),
+                              std::move(inputs.controls), read_attrs(def), def.device());
     } catch (const Error& error) {
       // import_node() names the node itself, once it knows the op.
       if (error.op().empty()) throw at_node(error, at);
       throw;
     }
     outputs_ += made_[size_t(at)]->outputs();
-    if (outputs_ > kMaxOutputs) throw resource_exhausted("the graph has more than {} outputs", kMaxOutputs);
+    if (outputs_ > kMaxOutputs)
+      throw resource_exhausted("the graph has more than {} outputs", kMaxOutputs);
   }
 
   struct Inputs {
@@ -202,7 +209,8 @@ class GraphImporter {
     std::vector<std::string> moved;
     for (const std::string& group : *groups) {
       bool is_location = group.starts_with(kColocationPrefix);
-      moved.push_back(is_location ? std::string(kColocationPrefix) + prefixed(group.substr(kColocationPrefix.size()))
+      moved.push_back(is_location ? std::string(kColocationPrefix) +
+                                        prefixed(group.substr(kColocationPrefix.size()))
                                   : group);
     }
     attrs.set("_class", std::move(moved));
@@ -214,7 +222,8 @@ class GraphImporter {
 
   Error at_node(const Error& error, int at) const {
     const pb::NodeDef& def = def_.node(at);
-    return Error(error.code(), fmt::format("{} '{}': {}", def.op().substr(0, 100), def.name(), error.message()),
+    return Error(error.code(),
+                 fmt::format("{} '{}': {}", def.op().substr(0, 100), def.name(), error.message()),
                  def.name());
   }
 
@@ -230,7 +239,8 @@ class GraphImporter {
   FillBudget budget_{kMaxFillBytes};
 };
 
-std::vector<Node*> from_graph_def(Graph& graph, std::string_view bytes, const ImportOptions& options) {
+std::vector<Node*> from_graph_def(Graph& graph, std::string_view bytes,
+                                  const ImportOptions& options) {
   pb::GraphDef def;
   if (!parse_quietly(bytes, def)) {
     throw invalid_argument("{} bytes that are not a GraphDef", bytes.size());

@@ -54,11 +54,14 @@ TEST(Names, DefaultToTheOpAndLieBelowTheScope) {
 
 TEST(Names, RefusesNamesThatTensorFlowRefuses) {
   Graph g(test_catalog());
-  EXPECT_THAT(error_of([&] { (void)g.name_scope("_a"); }), HasSubstr("'_a' is not a valid root scope name"));
+  EXPECT_THAT(error_of([&] { (void)g.name_scope("_a"); }),
+              HasSubstr("'_a' is not a valid root scope name"));
   EXPECT_THAT(error_of([&] { (void)g.name_scope("a b"); }), HasSubstr("'a b'"));
-  EXPECT_THAT(error_of([&] { g.add_node("NoOp", {}, {}, "a:0"); }), HasSubstr("'a:0' is not a valid node name"));
+  EXPECT_THAT(error_of([&] { g.add_node("NoOp", {}, {}, "a:0"); }),
+              HasSubstr("'a:0' is not a valid node name"));
   g.add_node("NoOp", {}, {}, "taken");
-  EXPECT_THAT(error_of([&] { g.add_node("NoOp", {}, {}, "taken/"); }), HasSubstr("a node of this name"));
+  EXPECT_THAT(error_of([&] { g.add_node("NoOp", {}, {}, "taken/"); }),
+              HasSubstr("a node of this name"));
 }
 
 TEST(Lookup, FindsTensorsByName) {
@@ -83,7 +86,8 @@ TEST(Signature, InfersTypesAndCountsAndFillsInDefaults) {
   EXPECT_THAT(queue.attrs().get<std::vector<Shape>>("shapes"), IsEmpty());
   Output inputs[] = {queue.output(0), x, placeholder(g, {}, "i", DType::kInt32)};
   Node& enqueue = g.add_node("Enqueue", inputs);
-  EXPECT_THAT(enqueue.attrs().get<std::vector<DType>>("Tcomponents"), ElementsAre(DType::kFloat, DType::kInt32));
+  EXPECT_THAT(enqueue.attrs().get<std::vector<DType>>("Tcomponents"),
+              ElementsAre(DType::kFloat, DType::kInt32));
   EXPECT_EQ(enqueue.attrs().get<int64_t>("timeout_ms"), -1);
 }
 
@@ -91,20 +95,37 @@ TEST(Signature, NamesTheInputOfAnotherTypeAndTheProgramsLine) {
   Graph g(test_catalog());
   g.set_locator([] { return "train.py:42"; });
   Output x = placeholder(g, {2}), i = placeholder(g, {2}, "i", DType::kInt32);
-  EXPECT_THAT(error_of([&] { g.add("AddV2", {x, i}, {}, "foo"); }),
-              AllOf(HasSubstr("AddV2 'foo'"), HasSubstr("input 1 ('y') has type int32, expected float32"),
-                    HasSubstr("input 0 ('x')"), HasSubstr("(train.py:42)")));
-  EXPECT_THAT(error_of([&] { g.add("AddV2", {x, x}, {{"T", DType::kInt32}}); }), HasSubstr("by its attr T"));
+  EXPECT_THAT(
+      error_of([&] {
+        g.add("AddV2", {x, i}, {}, "foo");
+      }),
+      AllOf(HasSubstr("AddV2 'foo'"), HasSubstr("input 1 ('y') has type int32, expected float32"),
+            HasSubstr("input 0 ('x')"), HasSubstr("(train.py:42)")));
+  EXPECT_THAT(error_of([&] {
+                g.add("AddV2", {x, x}, {{"T", DType::kInt32}});
+              }),
+              HasSubstr("by its attr T"));
 }
 
 TEST(Signature, NamesWhatIsWrongWithAttrs) {
   Graph g(test_catalog());
   Output x = placeholder(g, {2}), i = placeholder(g, {2}, "i", DType::kInt32);
-  EXPECT_THAT(error_of([&] { g.add("Cast", {x}); }), AllOf(HasSubstr("'DstT'"), HasSubstr("missing")));
-  EXPECT_THAT(error_of([&] { g.add("Tanh", {i}); }), HasSubstr("attr 'T' is int32, but the op has only float"));
-  EXPECT_THAT(error_of([&] { g.add("Tanh", {x}, {{"U", true}}); }), HasSubstr("no attr 'U'; it has T"));
-  EXPECT_THAT(error_of([&] { g.add("Split", {x}, {{"num_split", true}}); }), HasSubstr("kind int, not bool"));
-  EXPECT_THAT(error_of([&] { g.add("Split", {x}, {{"num_split", int64_t(1) << 60}}); }), HasSubstr("cannot be"));
+  EXPECT_THAT(error_of([&] { g.add("Cast", {x}); }),
+              AllOf(HasSubstr("'DstT'"), HasSubstr("missing")));
+  EXPECT_THAT(error_of([&] { g.add("Tanh", {i}); }),
+              HasSubstr("attr 'T' is int32, but the op has only float"));
+  EXPECT_THAT(error_of([&] {
+                g.add("Tanh", {x}, {{"U", true}});
+              }),
+              HasSubstr("no attr 'U'; it has T"));
+  EXPECT_THAT(error_of([&] {
+                g.add("Split", {x}, {{"num_split", true}});
+              }),
+              HasSubstr("kind int, not bool"));
+  EXPECT_THAT(error_of([&] {
+                g.add("Split", {x}, {{"num_split", int64_t(1) << 60}});
+              }),
+              HasSubstr("cannot be"));
   EXPECT_THAT(error_of([&] { g.add("AddV2", {x}); }), HasSubstr("takes 2 (x: T, y: T)"));
   EXPECT_THAT(error_of([&] { g.add("AddV2", {x, Output()}); }), HasSubstr("input 1 is missing"));
   EXPECT_NO_THROW(g.add("Tanh", {x}, {{"_note", true}}));
@@ -112,7 +133,8 @@ TEST(Signature, NamesWhatIsWrongWithAttrs) {
 
 TEST(Signature, WholeNumbersServeAsFloatsAndAnyEmptyListAsTheRightOne) {
   Graph g(test_catalog());
-  Node& queue = g.add_node("Queue", {}, {{"component_types", std::vector<std::string>()}, {"scale", int64_t(2)}});
+  Node& queue = g.add_node(
+      "Queue", {}, {{"component_types", std::vector<std::string>()}, {"scale", int64_t(2)}});
   EXPECT_EQ(queue.attrs().get<float>("scale"), 2.0f);
   EXPECT_THAT(queue.attrs().get<std::vector<DType>>("component_types"), IsEmpty());
 }
@@ -125,8 +147,14 @@ TEST(References, AreNeededByOpsThatWriteAndReadByOthers) {
   EXPECT_FALSE(g.add("Identity", {v}).is_ref());
   Node& assign = *g.add("Assign", {v, x}).node;
   EXPECT_TRUE(assign.input_is_ref(0) && !assign.input_is_ref(1) && assign.output_is_ref(0));
-  EXPECT_THAT(error_of([&] { g.add("Assign", {x, x}); }), HasSubstr("must be a variable's reference, but 'x:0'"));
-  EXPECT_THAT(error_of([&] { g.add("Assign", {v, placeholder(g, {3})}); }), HasSubstr("[2], but 'value' has [3]"));
+  EXPECT_THAT(error_of([&] {
+                g.add("Assign", {x, x});
+              }),
+              HasSubstr("must be a variable's reference, but 'x:0'"));
+  EXPECT_THAT(error_of([&] {
+                g.add("Assign", {v, placeholder(g, {3})});
+              }),
+              HasSubstr("[2], but 'value' has [3]"));
 }
 
 TEST(Shapes, ClashesNameTheNodeAndTheLine) {
@@ -134,10 +162,15 @@ TEST(Shapes, ClashesNameTheNodeAndTheLine) {
   g.set_locator([] { return "train.py:7"; });
   Output a = placeholder(g, {-1, 3}), b = placeholder(g, {4, 5}), c = placeholder(g, {3, 5});
   EXPECT_EQ(g.add("MatMul", {a, c}).shape(), (Shape{-1, 5}));
-  EXPECT_THAT(error_of([&] { g.add("MatMul", {a, b}, {}, "hidden"); }),
+  EXPECT_THAT(error_of([&] {
+                g.add("MatMul", {a, b}, {}, "hidden");
+              }),
               AllOf(HasSubstr("MatMul 'hidden': the inner dimensions 3 and 4 differ (train.py:7)"),
                     HasSubstr("InvalidArgument")));
-  EXPECT_THAT(error_of([&] { g.add("MatMul", {a, placeholder(g, {2})}); }), HasSubstr("input 1 ('b') must have rank 2"));
+  EXPECT_THAT(error_of([&] {
+                g.add("MatMul", {a, placeholder(g, {2})});
+              }),
+              HasSubstr("input 1 ('b') must have rank 2"));
 }
 
 TEST(Shapes, BecomeMorePreciseAndNeverClash) {
@@ -225,7 +258,8 @@ TEST(Colocation, TakesTheDeviceAndNamesTheGroups) {
   {
     auto with_a = g.colocate_with(a);
     Node& both = g.add_node("NoOp", {});
-    EXPECT_THAT(both.attrs().get<std::vector<std::string>>("_class"), ElementsAre("loc:@a", "loc:@b"));
+    EXPECT_THAT(both.attrs().get<std::vector<std::string>>("_class"),
+                ElementsAre("loc:@a", "loc:@b"));
     EXPECT_EQ(both.device(), "/job:ps/task:0");
     auto with_both = g.colocate_with(&both, true);
     EXPECT_THAT(g.add_node("NoOp", {}).attrs().get<std::vector<std::string>>("_class"),
@@ -277,15 +311,17 @@ TEST(Graph, TakesNoNodesOnceFinalized) {
 
 TEST(Graph, NamesTheNearestOpsForOneItLacks) {
   Graph g(test_catalog());
-  EXPECT_THAT(error_of([&] { g.add("Matmul", {}); }),
-              AllOf(HasSubstr("Unimplemented"), HasSubstr("no op 'Matmul'; the nearest are MatMul")));
+  EXPECT_THAT(
+      error_of([&] { g.add("Matmul", {}); }),
+      AllOf(HasSubstr("Unimplemented"), HasSubstr("no op 'Matmul'; the nearest are MatMul")));
 }
 
 TEST(Graph, RefusesValuesOfAnotherGraph) {
   Graph g(test_catalog()), h(test_catalog());
   Output x = placeholder(h, {2});
   EXPECT_THAT(error_of([&] { g.add("Identity", {x}); }), HasSubstr("belongs to another graph"));
-  EXPECT_THAT(error_of([&] { (void)g.control_dependencies({x.node}); }), HasSubstr("another graph"));
+  EXPECT_THAT(error_of([&] { (void)g.control_dependencies({x.node}); }),
+              HasSubstr("another graph"));
 }
 
 }  // namespace

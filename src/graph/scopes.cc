@@ -14,14 +14,15 @@ constexpr std::string_view kColocationPrefix = "loc:@";
 
 void check_scope_name(std::string_view name, bool at_root) {
   bool valid = std::all_of(name.begin(), name.end(), [](uint8_t c) {
-    return std::isalnum(c) || (c && std::string_view("_.\\/>-").find(char(c)) != std::string_view::npos);
+    return std::isalnum(c) ||
+           (c && std::string_view("_.\\/>-").find(char(c)) != std::string_view::npos);
   });
   // Below another scope a name may start with any of the characters.
   if (at_root) valid = valid && (std::isalnum(uint8_t(name[0])) || name[0] == '.');
   if (valid) return;
-  throw invalid_argument("'{}' is not a valid {}scope name: it may hold letters, digits and _ . \\ / > -{}",
-                         name, at_root ? "root " : "",
-                         at_root ? ", and starts with a letter, a digit or '.'" : "");
+  throw invalid_argument(
+      "'{}' is not a valid {}scope name: it may hold letters, digits and _ . \\ / > -{}", name,
+      at_root ? "root " : "", at_root ? ", and starts with a letter, a digit or '.'" : "");
 }
 
 // The groups that nodes colocated with `node` belong to: its own, or those it has itself joined.
@@ -159,7 +160,8 @@ ScopeGuard Graph::control_dependencies(std::vector<Node*> nodes) {
   Controls controls;
   for (Node* node : nodes) {
     if (&node->graph() != this) {
-      throw invalid_argument("'{}' belongs to another graph: nothing here can wait for it", node->name());
+      throw invalid_argument("'{}' belongs to another graph: nothing here can wait for it",
+                             node->name());
     }
     if (present.insert(node).second) controls.nodes.push_back(node);
   }

@@ -57,8 +57,9 @@ std::optional<Shape> ShapeContext::in_as_shape(int i) const {
   if (const Tensor* value = constant(i)) {
     std::optional<Shape> shape = as_shape(*value);
     if (shape) return shape;
-    throw invalid_argument("input {} ('{}') must be a vector of whole numbers to serve as a shape, not {} {}",
-                           i, arg_name(node_, i), dtype_name(value->dtype()), value->shape());
+    throw invalid_argument(
+        "input {} ('{}') must be a vector of whole numbers to serve as a shape, not {} {}", i,
+        arg_name(node_, i), dtype_name(value->dtype()), value->shape());
   }
   Shape partial = partial_shape(node_.input(i));
   if (!partial.known_rank()) return std::nullopt;
@@ -95,8 +96,8 @@ void no_outputs(ShapeContext&) {}
 void ref_same_shape(ShapeContext& c) {
   int last = c.inputs() - 1;
   if (!c.in(0).compatible_with(c.in(last))) {
-    throw invalid_argument("the variable has shape {}, but '{}' has {}", c.in(0), arg_name(c.node(), last),
-                           c.in(last));
+    throw invalid_argument("the variable has shape {}, but '{}' has {}", c.in(0),
+                           arg_name(c.node(), last), c.in(last));
   }
   c.out(0, c.in(0).merged_with(c.in(last)));
 }

@@ -67,7 +67,10 @@ TEST(PartialShape, KeepsTheDimensionsThatAreKnown) {
 TEST(PartialShape, RefusesBadDimensionsWithTheNodesName) {
   Graph g(test_catalog());
   Output x = placeholder(g, {2});
-  EXPECT_THAT(error_of([&] { g.add("Reshape", {x, ints(g, {-5})}, {}, "r"); }), HasSubstr("Reshape 'r': a shape cannot"));
+  EXPECT_THAT(error_of([&] {
+                g.add("Reshape", {x, ints(g, {-5})}, {}, "r");
+              }),
+              HasSubstr("Reshape 'r': a shape cannot"));
   // A long vector is no shape, but taking an element of it is no error.
   Output many = ints(g, {-9, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10});
   EXPECT_TRUE(constant_for_shape(element(g, many, 0))->equals(Tensor::scalar(int32_t(-9))));

@@ -38,7 +38,8 @@ class Fitter {
 
   std::string attr_names() const {
     std::string names;
-    for (const AttrDef& attr : def_.attrs) names += fmt::format("{}{}", names.empty() ? "" : ", ", attr.name);
+    for (const AttrDef& attr : def_.attrs)
+      names += fmt::format("{}{}", names.empty() ? "" : ", ", attr.name);
     return names.empty() ? "none" : names;
   }
 
@@ -84,7 +85,8 @@ class Fitter {
     for (size_t i = 0; i < types.size(); ++i) {
       int64_t length = known_length(types[i]).value_or(length_of_unknown);
       if (length < 0 || length > int64_t(inputs_.size() - next)) {
-        throw invalid_argument("{} inputs were given, but the op takes {}", inputs_.size(), usage());
+        throw invalid_argument("{} inputs were given, but the op takes {}", inputs_.size(),
+                               usage());
       }
       if (!types[i].count_attr.empty()) attrs_.set(std::string(types[i].count_attr), length);
       fit_arg(types[i], def_.inputs[i].name, next, size_t(length));
@@ -104,8 +106,9 @@ class Fitter {
         expect(at, arg, type, i);
       }
       if (type.ref && !inputs_[at].is_ref()) {
-        throw invalid_argument("input {} ('{}') must be a variable's reference, but '{}' is a plain value",
-                               at, arg, inputs_[at].name());
+        throw invalid_argument(
+            "input {} ('{}') must be a variable's reference, but '{}' is a plain value", at, arg,
+            inputs_[at].name());
       }
       signature_.input_refs.push_back(type.ref);
     }
@@ -129,12 +132,14 @@ class Fitter {
       }
       expected = attrs_.get<DType>(type.type_attr);
       bool inferred = decided_by_.has(type.type_attr);
-      reason = inferred ? fmt::format("the type of {}", decided_by_.get<std::string>(type.type_attr))
-                        : fmt::format("by its attr {}", type.type_attr);
+      reason = inferred
+                   ? fmt::format("the type of {}", decided_by_.get<std::string>(type.type_attr))
+                   : fmt::format("by its attr {}", type.type_attr);
     }
     if (actual == expected) return;
-    throw invalid_argument("input {} ('{}') has type {}, expected {} ({}); the value is '{}'", at, arg,
-                           dtype_name(actual), dtype_name(expected), reason, inputs_[at].name());
+    throw invalid_argument("input {} ('{}') has type {}, expected {} ({}); the value is '{}'", at,
+                           arg, dtype_name(actual), dtype_name(expected), reason,
+                           inputs_[at].name());
   }
 
   void set_checked(std::string_view name, Attr value) {

@@ -12,7 +12,8 @@ namespace {
 // The smallest step in which hostile fills are counted: even empty elements cost something.
 uint64_t bytes_for(DType dtype, int64_t elements) {
   uint64_t bytes = 0;
-  if (__builtin_mul_overflow(uint64_t(elements), uint64_t(dtype_size(dtype)), &bytes)) return UINT64_MAX;
+  if (__builtin_mul_overflow(uint64_t(elements), uint64_t(dtype_size(dtype)), &bytes))
+    return UINT64_MAX;
   return bytes;
 }
 
@@ -56,7 +57,8 @@ Tensor from_values(const pb::TensorProto& in, DType dtype, const Shape& shape, F
     case DType::kBool: return fill_from<bool>(in.bool_val(), dtype, shape, budget);
     case DType::kString: return fill_from<std::string>(in.string_val(), dtype, shape, budget);
     case DType::kComplex64: return complex_from(in, shape, budget);
-    default: throw invalid_argument("a tensor of type {} cannot stand in a file", dtype_name(dtype));
+    default:
+      throw invalid_argument("a tensor of type {} cannot stand in a file", dtype_name(dtype));
   }
 }
 
@@ -80,7 +82,8 @@ Tensor from_content(const std::string& content, DType dtype, const Shape& shape)
 
 void FillBudget::take(uint64_t bytes) {
   if (bytes > left_) {
-    throw resource_exhausted("a message of few bytes describes tensors of more than {} bytes", kMaxFillBytes);
+    throw resource_exhausted("a message of few bytes describes tensors of more than {} bytes",
+                             kMaxFillBytes);
   }
   left_ -= bytes;
 }
@@ -97,11 +100,13 @@ void write_shape(const Shape& shape, pb::TensorShapeProto* out) {
 
 Shape read_shape(const pb::TensorShapeProto& in) {
   if (in.unknown_rank()) {
-    if (in.dim_size()) throw invalid_argument("a shape of unknown rank has {} dimensions", in.dim_size());
+    if (in.dim_size())
+      throw invalid_argument("a shape of unknown rank has {} dimensions", in.dim_size());
     return Shape::unknown();
   }
   if (in.dim_size() > Shape::kMaxRank) {
-    throw invalid_argument("a shape of {} dimensions; at most {} are supported", in.dim_size(), Shape::kMaxRank);
+    throw invalid_argument("a shape of {} dimensions; at most {} are supported", in.dim_size(),
+                           Shape::kMaxRank);
   }
   Shape shape;
   for (const auto& dim : in.dim()) {
@@ -112,7 +117,8 @@ Shape read_shape(const pb::TensorShapeProto& in) {
 }
 
 DType read_dtype(int number) {
-  if (!dtype_known(number)) throw invalid_argument("the element type number {} is not supported", number);
+  if (!dtype_known(number))
+    throw invalid_argument("the element type number {} is not supported", number);
   return DType(number);
 }
 

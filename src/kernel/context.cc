@@ -8,7 +8,8 @@ namespace capstan {
 namespace {
 
 void run_block(const Node& node, std::span<const Tensor> inputs, Tensor& output, TaskState& task) {
-  const DType in = inputs.empty() ? DType::kInvalid : inputs[0].dtype();
+  // Select-like rows take a condition first: the type that decides is the last input's.
+  const DType in = inputs.empty() ? DType::kInvalid : inputs.back().dtype();
   BlockFn block = node.def().block(in, task.isa);
   if (!block) throw unimplemented("{} has no kernel for {}", node.op(), dtype_name(in));
   ChainOp op{block, {}, node.output_type(0)};

@@ -249,7 +249,8 @@ void BoundChain::fill_constants(std::span<const Tensor* const> inputs, Tiles& ti
     if (dims_.rank == 0 || strides[size_t(dims_.rank - 1)] == 0) {
       fill_elements(tiles.at[i], inputs[i]->raw(), source.element, tile_);
     } else {
-      gather_rows(dims_, strides, inputs[i]->raw(), source.element, 0, tile_ / dims_.inner(), tiles.at[i]);
+      repeat_row(tiles.at[i], inputs[i]->raw(), size_t(dims_.inner()) * source.element,
+                 tile_ / dims_.inner());
     }
   }
 }

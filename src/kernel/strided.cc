@@ -40,6 +40,22 @@ void fill_typed(void* out, const void* value, int64_t n) {
   std::fill_n(static_cast<T*>(out), n, element);
 }
 
+template <class T>
+void gather_typed(const MergedDims& dims, const Strides& strides, const void* data, int64_t first,
+                  int64_t rows, void* out) {
+  const int64_t inner = dims.inner();
+  const bool copies = dims.rank > 0 && strides[size_t(dims.rank - 1)] != 0;
+  auto* target = static_cast<T*>(out);
+  for (int64_t row = first; row < first + rows; ++row, target += inner) {
+    const T* source = static_cast<const T*>(data) + row_offset(dims, strides, row);
+    if (copies) {
+      std::copy_n(source, inner, target);
+    } else {
+      std::fill_n(target, inner, *source);
+    }
+  }
+}
+
 }  // namespace
 
 MergedDims merge_dims(std::span<const Shape* const> operands, const Shape& shape) {
@@ -78,20 +94,25 @@ void fill_elements(void* out, const void* value, size_t element_size, int64_t n)
   }
 }
 
+void repeat_row(void* out, const void* row, size_t row_bytes, int64_t rows) {
+  if (rows <= 0) return;
+  auto* target = static_cast<char*>(out);
+  std::memcpy(target, row, row_bytes);
+  // What is there doubles until it is enough.
+  for (int64_t have = 1; have < rows; have *= 2) {
+    const int64_t more = std::min(have, rows - have);
+    std::memcpy(target + size_t(have) * row_bytes, target, size_t(more) * row_bytes);
+  }
+}
+
 void gather_rows(const MergedDims& dims, const Strides& strides, const void* data,
                  size_t element_size, int64_t first, int64_t rows, void* out) {
-  const int64_t inner = dims.inner();
-  const bool copies = dims.rank > 0 && strides[size_t(dims.rank - 1)] != 0;
-  auto* target = static_cast<char*>(out);
-  for (int64_t row = first; row < first + rows; ++row) {
-    const char* source =
-        static_cast<const char*>(data) + size_t(row_offset(dims, strides, row)) * element_size;
-    if (copies) {
-      std::memcpy(target, source, size_t(inner) * element_size);
-    } else {
-      fill_elements(target, source, element_size, inner);
-    }
-    target += size_t(inner) * element_size;
+  switch (element_size) {
+    case 1: return gather_typed<uint8_t>(dims, strides, data, first, rows, out);
+    case 2: return gather_typed<uint16_t>(dims, strides, data, first, rows, out);
+    case 4: return gather_typed<uint32_t>(dims, strides, data, first, rows, out);
+    case 8: return gather_typed<uint64_t>(dims, strides, data, first, rows, out);
+    default: throw internal_error("no elements of {} bytes", element_size);
   }
 }
 

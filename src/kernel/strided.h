@@ -34,6 +34,9 @@ int64_t row_offset(const MergedDims& dims, const Strides& strides, int64_t row);
 // n copies of one element.
 void fill_elements(void* out, const void* value, size_t element_size, int64_t n);
 
+// One row, `rows` times.
+void repeat_row(void* out, const void* row, size_t row_bytes, int64_t rows);
+
 // Writes the rows [first, first + rows) of a broadcast operand, one after another.
 void gather_rows(const MergedDims& dims, const Strides& strides, const void* data,
                  size_t element_size, int64_t first, int64_t rows, void* out);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "kernel/shared_bytes.h"
+
 namespace capstan {
 
 bool Variable::initialized() const {
@@ -33,11 +35,11 @@ void Variable::assign(const Tensor& value,
     target = value_;
   }
   if (target.valid() && target.shape() == value.shape()) {
-    if (target.raw() != value.raw()) copy_live(target.raw(), value.raw(), value.bytes());
+    if (target.raw() != value.raw()) copy_shared(value, target);
     return;
   }
   Tensor fresh = allocate ? allocate(dtype_, value.shape()) : Tensor(dtype_, value.shape());
-  copy_live(fresh.raw(), value.raw(), value.bytes());
+  copy_shared(value, fresh);
   adopt(std::move(fresh));
 }
 
@@ -74,20 +76,5 @@ void VariableStore::reset(const std::vector<std::string>& containers) {
     return containers.empty() || std::ranges::count(containers, item.first.first) > 0;
   });
 }
-
-#if defined(__SANITIZE_THREAD__)
-// The race is the contract of shared weights; volatile keeps the loop from becoming a memcpy, which
-// the sanitizer would watch.
-__attribute__((no_sanitize("thread"), noinline)) void copy_live(void* to, const void* from,
-                                                               size_t bytes) {
-  auto* target = static_cast<volatile char*>(to);
-  const auto* source = static_cast<const volatile char*>(from);
-  for (size_t i = 0; i < bytes; ++i) target[i] = source[i];
-}
-#else
-void copy_live(void* to, const void* from, size_t bytes) {
-  if (bytes > 0) std::memcpy(to, from, bytes);
-}
-#endif
 
 }  // namespace capstan

@@ -47,10 +47,6 @@ class Variable {
   std::mutex write_mutex_;
 };
 
-// memcpy for bytes that an unlocked writer or reader may touch at the same time, as shared weights
-// allow; the thread sanitizer is told not to watch it.
-void copy_live(void* to, const void* from, size_t bytes);
-
 // Thread-safe.
 class VariableStore {
  public:

@@ -31,6 +31,15 @@ Installation from_build_tree(const fs::path& file) {
   return found;
 }
 
+// A wheel lies below the environment whose interpreter it was made for.
+std::string python_above(fs::path folder) {
+  for (; folder.has_relative_path(); folder = folder.parent_path()) {
+    fs::path python = folder / "bin" / "python3";
+    if (fs::exists(python)) return python;
+  }
+  return "";
+}
+
 std::string env_or_empty(const char* name) {
   const char* value = std::getenv(name);
   return value ? value : "";
@@ -54,7 +63,7 @@ Installation find_installation() {
   // <prefix>/bin/capstan beside <prefix>/lib/capstan/python; in a wheel bin/ beside front/.
   for (const char* place : {"../lib/capstan/python", "../front"}) {
     fs::path folder = (here / place).lexically_normal();
-    if (has_front(folder)) return {folder, ""};
+    if (has_front(folder)) return {folder, python_above(here.parent_path())};
   }
   return {};
 }

@@ -22,6 +22,7 @@ class SocketChannel final : public Channel {
     frame.encode(message, limits_, nullptr);
   }
   bool write(OutFrame& frame) override { return frame.write(stream_); }
+  void reap() override {}
   int fd() const override { return stream_.fd(); }
   TransportKind kind() const override { return kind_; }
   bool arm(bool, bool) override { return true; }
@@ -60,9 +61,11 @@ class ShmChannel final : public Channel {
   }
   uint64_t bytes_read() const override { return reader_.bytes_read(); }
   void encode(OutFrame& frame, const Message& message) override {
+    reap();
     frame.encode(message, limits_, &places_);
   }
   bool write(OutFrame& frame) override { return frame.write(ring_); }
+  void reap() override { places_.reap(); }
   int fd() const override { return control_->fd(); }
   TransportKind kind() const override { return TransportKind::kShm; }
   bool arm(bool messages, bool room) override {

@@ -20,7 +20,7 @@ struct ChannelOptions {
   TensorAllocator allocate = {};
 };
 
-// Reading (read, arm, disarm, on_ready) and writing (encode, write) may happen on two threads at
+// Reading (read, arm, disarm, on_ready) and writing (encode, write, reap) may happen on two threads at
 // once; one each.
 class Channel {
  public:
@@ -31,6 +31,8 @@ class Channel {
 
   virtual void encode(OutFrame& frame, const Message& message) = 0;
   virtual bool write(OutFrame& frame) = 0;
+  // Gives back the shared memory that the peer is done with; encode() does so too.
+  virtual void reap() = 0;
 
   virtual int fd() const = 0;
   virtual TransportKind kind() const = 0;

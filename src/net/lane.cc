@@ -147,6 +147,7 @@ void SocketLane::send(const Message& message, const WaitOptions& wait) {
 
 bool SocketLane::try_receive(Message& out) {
   if (!pump()) return false;
+  channel_->reap();
   out = std::move(inbox_.front());
   inbox_.pop_front();
   return true;
@@ -155,8 +156,8 @@ bool SocketLane::try_receive(Message& out) {
 Message SocketLane::receive(const WaitOptions& wait) {
   Lane* self = this;
   capstan::wait_any({&self, 1}, wait);
-  Message out = std::move(inbox_.front());
-  inbox_.pop_front();
+  Message out;
+  CAPSTAN_CHECK(try_receive(out));
   return out;
 }
 

@@ -67,7 +67,6 @@ ShmPlaces::ShmPlaces(ShmRing& ring, ControlSocket& control, std::shared_ptr<Shar
 }
 
 std::optional<SharedRef> ShmPlaces::place(const Tensor& tensor, bool share_live) {
-  reap();
   if (tensor.bytes() < kInlineBytes || free_slots_.empty()) return std::nullopt;
   Tensor placed = tensor;
   auto where = arena_->locate(tensor.raw(), tensor.bytes());
@@ -93,6 +92,7 @@ bool ShmPlaces::announce(const std::shared_ptr<SharedRegion>& region) {
 }
 
 void ShmPlaces::reap() {
+  if (outstanding_.empty() && announced_.empty()) return;
   std::erase_if(outstanding_, [this](const Outstanding& one) {
     if (ring_.ack_of_peer(one.slot) != one.sequence) return false;
     free_slots_.push_back(one.slot);

@@ -39,6 +39,8 @@ class ShmPlaces final : public SharedPlaces {
 
   std::optional<SharedRef> place(const Tensor& tensor, bool share_live) override;
   Tensor resolve(const TensorDescriptor& descriptor, Tensor into) override;
+  // Lets go of what the peer is done with; belongs to the placing thread.
+  void reap();
   // Takes what is on the control socket; false when the peer is gone.
   bool drain();
   void on_event(ControlSocket::Event&& event) { regions_.on_event(std::move(event)); }
@@ -50,7 +52,6 @@ class ShmPlaces final : public SharedPlaces {
     Tensor tensor;
   };
   bool announce(const std::shared_ptr<SharedRegion>& region);
-  void reap();
   void drop_regions();
   std::shared_ptr<SharedRegion> checked_region(const TensorDescriptor& descriptor);
 

@@ -1,11 +1,14 @@
 // Binary arithmetic with broadcasting, and AddN.
 
+#include <algorithm>
+
 #include "graph/shape_context.h"
-#include "kernel/blocks.h"
 #include "kernel/context.h"
 #include "ops/families.h"
 #include "ops/grad_nodes.h"
+#include "ops/plain_blocks.h"
 #include "ops/types.h"
+#include "ops/window.h"
 
 namespace capstan {
 namespace {
@@ -144,28 +147,35 @@ constexpr OpDef kSquaredDifference =
     binary("SquaredDifference", "(x - y) squared, element by element.", "type:float|double|int32|int64",
            squared_difference_block, squared_difference_gradient);
 
-template <class T>
+// Adds two at a time, tile by tile, so that the sum stays in the cache.
 void add_all(KernelContext& c) {
   const Tensor& first = c.in(0);
-  Tensor& sum = c.out(0, first.shape());
-  T* out = sum.data<T>();
-  const int64_t n = first.size();
-  std::copy_n(first.data<T>(), n, out);
   for (int i = 1; i < c.inputs(); ++i) {
     if (c.in(i).shape() != first.shape()) {
       throw invalid_argument("AddN adds tensors of one shape, but input 0 has {} and input {} has {}",
                              first.shape(), i, c.in(i).shape());
     }
-    const T* in = c.in(i).data<T>();
-    for (int64_t j = 0; j < n; ++j) out[j] += in[j];
   }
+  Tensor& sum = c.out(0, first.shape());
+  if (c.inputs() == 1) return copy_elements(sum.dtype(), sum.raw(), first.raw(), first.size());
+  BlockFn add = add_block(first.dtype(), c.isa());
+  constexpr int64_t kTile = 32768;
+  size_t element = dtype_size(first.dtype());
+  c.pool().parallel_for((first.size() + kTile - 1) / kTile, [&](int64_t tile) {
+    size_t at = size_t(tile * kTile) * element;
+    int64_t n = std::min(kTile, first.size() - tile * kTile);
+    char* out = static_cast<char*>(sum.raw()) + at;
+    const void* in[] = {static_cast<const char*>(first.raw()) + at, nullptr};
+    for (int i = 1; i < c.inputs(); ++i, in[0] = out) {
+      in[1] = static_cast<const char*>(c.in(i).raw()) + at;
+      add(in, out, n);
+    }
+  });
 }
 
-using Kernel = void (*)(KernelContext&);
-
 std::shared_ptr<void> prepare_add_n(const Node& node) {
-  return std::make_shared<Kernel>(for_number(
-      node, node.output_type(0), [](auto tag) -> Kernel { return add_all<typename decltype(tag)::type>; }));
+  if (!add_block(node.output_type(0), Isa::kBase)) no_kernel(node, node.output_type(0));
+  return nullptr;
 }
 
 constexpr OpDef kAddN = {
@@ -180,7 +190,7 @@ constexpr OpDef kAddN = {
           for (int i = 1; i < c.inputs(); ++i) shape = shape.merged_with(c.in(i));
           c.out(0, shape);
         },
-    .kernel = [](KernelContext& c) { c.state<Kernel>()(c); },
+    .kernel = add_all,
     .prepare = prepare_add_n,
     .gradient = [](GradContext& g) { return Values(g.node().inputs().size(), g.dy(0)); },
     .samples = {"float[2,3] float[2,3] float[2,3]"},

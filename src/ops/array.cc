@@ -5,6 +5,7 @@
 #include "ops/families.h"
 #include "ops/grad_nodes.h"
 #include "ops/types.h"
+#include "ops/window.h"
 
 namespace capstan {
 namespace {
@@ -80,7 +81,10 @@ constexpr OpDef kIdentityN = {
         },
     .kernel =
         [](KernelContext& c) {
-          for (int i = 0; i < c.inputs(); ++i) c.set_out(i, c.in(i));
+          for (int i = 0; i < c.inputs(); ++i) {
+            Tensor& out = c.out(i, c.in(i).shape());
+            copy_elements(out.dtype(), out.raw(), c.in(i).raw(), out.size());
+          }
         },
     .gradient =
         [](GradContext& g) {

@@ -154,6 +154,7 @@ constexpr OpDef kPrint = {
     .prepare = prepare_print,
     .gradient = print_gradient,
     .stateful = true,
+    .samples = {"float[2,3] float[2] first_n=0"},
 };
 
 constexpr std::array<const OpDef*, 8> kRows = {

@@ -117,9 +117,9 @@ void check_case(const Json& golden) {
   int before = graph.size();
   std::vector<Output> ys = json_outputs(graph, golden["ys"]), xs = json_outputs(graph, golden["xs"]);
   std::vector<Output> grads = gradients(graph, ys, xs);
-  std::vector<std::string> got, expected;
-  for (int id = before; id < graph.size(); ++id) got.push_back(line_of(graph.node(id)));
-  for (const Json& node : golden["nodes"]) expected.push_back(line_of(node));
+  std::string got, expected;  // texts of many lines, so that a failure shows where they differ
+  for (int id = before; id < graph.size(); ++id) got += line_of(graph.node(id)) + "\n";
+  for (const Json& node : golden["nodes"]) expected += line_of(node) + "\n";
   EXPECT_EQ(got, expected);
   for (size_t i = 0; i < grads.size(); ++i) {
     const Json& name = golden["grads"][i];

@@ -156,12 +156,12 @@ constexpr OpDef kShardedFilename = {
 
 void sharded_filespec(KernelContext& c) {
   *c.out(0, Shape{}).data<std::string>() =
-      fmt::format("{}-?????-of-{:05d}", string_in(c, 0), scalar_in<int32_t>(c, 1));
+      fmt::format("{}-????\?-of-{:05d}", string_in(c, 0), scalar_in<int32_t>(c, 1));
 }
 
 constexpr OpDef kShardedFilespec = {
     .name = "ShardedFilespec",
-    .doc = "The pattern of all shards: \"<basename>-?????-of-00003\".",
+    .doc = "The pattern of all shards: \"<basename>-????\?-of-00003\".",
     .inputs = {{"basename", "string"}, {"num_shards", "int32"}},
     .outputs = {{"filename", "string"}},
     .shape = scalar_shape,

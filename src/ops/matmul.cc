@@ -8,6 +8,7 @@
 #include "ops/broadcast.h"
 #include "ops/families.h"
 #include "ops/grad_nodes.h"
+#include "ops/plain_blocks.h"
 #include "ops/types.h"
 
 namespace capstan {
@@ -21,20 +22,6 @@ struct MatMulState {
   bool transpose_a, transpose_b;
   Product product;
 };
-
-void float_product(KernelContext& c, const MatMulState& s, int64_t m, int64_t n, int64_t k,
-                   const void* a, const void* b, void* out) {
-  sgemm(s.transpose_a, s.transpose_b, m, n, k, static_cast<const float*>(a), s.transpose_a ? m : k,
-        static_cast<const float*>(b), s.transpose_b ? k : n, static_cast<float*>(out), n, false, c.pool(),
-        c.isa());
-}
-
-void double_product(KernelContext& c, const MatMulState& s, int64_t m, int64_t n, int64_t k,
-                    const void* a, const void* b, void* out) {
-  dgemm(s.transpose_a, s.transpose_b, m, n, k, static_cast<const double*>(a), s.transpose_a ? m : k,
-        static_cast<const double*>(b), s.transpose_b ? k : n, static_cast<double*>(out), n, false,
-        c.pool(), c.isa());
-}
 
 // Whole numbers: plain loops, b's rows innermost.
 template <class T>
@@ -53,8 +40,8 @@ void whole_product(KernelContext&, const MatMulState& s, int64_t m, int64_t n, i
 
 Product product_for(const Node& node) {
   switch (DType dtype = node.output_type(0)) {
-    case DType::kFloat: return float_product;
-    case DType::kDouble: return double_product;
+    case DType::kFloat: return whole_product<float>;
+    case DType::kDouble: return whole_product<double>;
     case DType::kInt32: return whole_product<int32_t>;
     case DType::kInt64: return whole_product<int64_t>;
     default: no_kernel(node, dtype);
@@ -230,6 +217,19 @@ BiasDims bias_dims(const Node& node, const Shape& value, bool channels_first) {
   return dims;
 }
 
+// Calls f(first row, rows) for groups of rows that are worth a thread each.
+template <class F>
+void for_row_groups(ThreadPool& pool, int64_t rows, int64_t width, F&& f) {
+  constexpr int64_t kGroupElements = 32768;
+  int64_t per_group = std::max<int64_t>(1, kGroupElements / std::max<int64_t>(width, 1));
+  int64_t groups = (rows + per_group - 1) / per_group;
+  if (groups <= 1) return f(int64_t(0), rows);
+  pool.parallel_for(groups, [&](int64_t group) {
+    int64_t first = group * per_group;
+    f(first, std::min(per_group, rows - first));
+  });
+}
+
 template <class T>
 void bias_add(KernelContext& c) {
   const Tensor &value = c.in(0), &bias = c.in(1);
@@ -241,15 +241,19 @@ void bias_add(KernelContext& c) {
   Tensor& out = c.out(0, value.shape());
   const T *from = value.data<T>(), *b = bias.data<T>();
   T* to = out.data<T>();
-  if (d.inner == 1) {
-    for (int64_t r = 0; r < d.outer; ++r, from += d.channels, to += d.channels) {
-      for (int64_t j = 0; j < d.channels; ++j) to[j] = T(from[j] + b[j]);
+  if (d.inner != 1) {
+    for (int64_t r = 0; r < d.outer * d.channels; ++r, from += d.inner, to += d.inner) {
+      for (int64_t j = 0; j < d.inner; ++j) to[j] = T(from[j] + b[r % d.channels]);
     }
     return;
   }
-  for (int64_t r = 0; r < d.outer * d.channels; ++r, from += d.inner, to += d.inner) {
-    for (int64_t j = 0; j < d.inner; ++j) to[j] = T(from[j] + b[r % d.channels]);
-  }
+  BlockFn add = add_block(DTypeOf<T>::value, c.isa());
+  for_row_groups(c.pool(), d.outer, d.channels, [&](int64_t first, int64_t rows) {
+    for (int64_t r = first; r < first + rows; ++r) {
+      const void* in[] = {from + r * d.channels, b};
+      add(in, to + r * d.channels, d.channels);
+    }
+  });
 }
 
 template <class T>
@@ -261,8 +265,10 @@ void bias_add_grad(KernelContext& c) {
   std::fill_n(sum, d.channels, T(0));
   const T* from = dy.data<T>();
   if (d.inner == 1) {
-    for (int64_t r = 0; r < d.outer; ++r, from += d.channels) {
-      for (int64_t j = 0; j < d.channels; ++j) sum[j] += from[j];
+    BlockFn add = add_block(DTypeOf<T>::value, c.isa());
+    for (int64_t r = 0; r < d.outer; ++r) {
+      const void* in[] = {sum, from + r * d.channels};
+      add(in, sum, d.channels);
     }
     return;
   }

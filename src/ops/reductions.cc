@@ -75,6 +75,11 @@ struct Either {
 template <class T, class Op>
 T reduce_run(const T* in, int64_t n) {
   constexpr int kLanes = 8;
+  if (n < kLanes) {
+    T all = Op::zero();
+    for (int64_t i = 0; i < n; ++i) all = Op::join(all, in[i]);
+    return all;
+  }
   T lanes[kLanes];
   std::fill_n(lanes, kLanes, Op::zero());
   int64_t i = 0;

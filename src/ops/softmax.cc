@@ -8,6 +8,7 @@
 #include "kernel/context.h"
 #include "ops/families.h"
 #include "ops/grad_nodes.h"
+#include "ops/plain_blocks.h"
 #include "ops/types.h"
 
 namespace capstan {
@@ -18,40 +19,87 @@ void call_state(KernelContext& c) { c.state<Kernel>()(c); }
 
 // --- Softmax and LogSoftmax ---------------------------------------------------------------------
 
-// Rows of the last dimension.
+// Rows of the last dimension, cut into groups that fit the cache: each group is one piece of work, so
+// the cut does not depend on the number of threads.
 struct Rows {
-  explicit Rows(const Tensor& t) {
-    const Shape& s = t.shape();
+  int64_t count = 0, width = 0, per_group = 1;
+
+  explicit Rows(const Shape& s) {
     if (s.rank() < 1) throw invalid_argument("softmax needs logits of at least one dimension, not a scalar");
     width = s[s.rank() - 1];
-    count = width ? t.size() / width : 0;
+    count = 1;
+    for (int i = 0; i + 1 < s.rank(); ++i) count *= s[i];
+    constexpr int64_t kGroupElements = 8192;
+    per_group = std::max<int64_t>(1, kGroupElements / std::max<int64_t>(width, 1));
   }
-  int64_t count, width;
+
+  // f(first row, rows of the group).
+  template <class F>
+  void for_each_group(ThreadPool& pool, F&& f) const {
+    if (count == 0 || width == 0) return;
+    int64_t groups = (count + per_group - 1) / per_group;
+    if (groups == 1) return f(int64_t(0), count);
+    pool.parallel_for(groups, [&](int64_t group) {
+      int64_t first = group * per_group;
+      f(first, std::min(per_group, count - first));
+    });
+  }
 };
 
-// out = x - max(x); returns log(sum(exp(out))).
 template <class T>
-T centre(const T* x, T* out, int64_t n) {
+T largest_of(const T* x, int64_t n) {
   T largest = x[0];
   for (int64_t i = 1; i < n; ++i) largest = std::max(largest, x[i]);
+  return largest;
+}
+
+template <class T>
+T sum_of(const T* x, int64_t n) {
   T sum = 0;
-  for (int64_t i = 0; i < n; ++i) {
-    out[i] = x[i] - largest;
-    sum += std::exp(out[i]);
+  for (int64_t i = 0; i < n; ++i) sum += x[i];
+  return sum;
+}
+
+// out = exp(x - largest of the row), for whole rows; the largest elements go to `largest` if given.
+template <class T>
+void exp_rows(const T* x, T* out, int64_t rows, int64_t width, T* largest, Isa isa) {
+  for (int64_t r = 0; r < rows; ++r) {
+    T top = largest_of(x + r * width, width);
+    if (largest) largest[r] = top;
+    for (int64_t i = r * width; i < (r + 1) * width; ++i) out[i] = x[i] - top;
   }
-  return std::log(sum);
+  const void* in[] = {out};
+  exp_block(DTypeOf<T>::value, isa)(in, out, rows * width);
+}
+
+template <class T>
+void softmax_group(const T* x, T* y, int64_t rows, int64_t width, Isa isa) {
+  exp_rows<T>(x, y, rows, width, nullptr, isa);
+  for (int64_t r = 0; r < rows; ++r, y += width) {
+    T scale = T(1) / sum_of(y, width);
+    for (int64_t i = 0; i < width; ++i) y[i] *= scale;
+  }
+}
+
+template <class T>
+void log_softmax_group(const T* x, T* y, int64_t rows, int64_t width, Isa isa) {
+  exp_rows<T>(x, y, rows, width, nullptr, isa);
+  for (int64_t r = 0; r < rows; ++r, x += width, y += width) {
+    T top = largest_of(x, width), log_sum = std::log(sum_of(y, width));
+    for (int64_t i = 0; i < width; ++i) y[i] = x[i] - top - log_sum;
+  }
 }
 
 template <class T, bool kLog>
 void softmax(KernelContext& c) {
   const Tensor& x = c.in(0);
   Tensor& y = c.out(0, x.shape());
-  Rows rows(x);
-  for (int64_t r = 0; r < rows.count; ++r) {
-    T* out = y.data<T>() + r * rows.width;
-    T log_sum = centre(x.data<T>() + r * rows.width, out, rows.width);
-    for (int64_t i = 0; i < rows.width; ++i) out[i] = kLog ? out[i] - log_sum : std::exp(out[i] - log_sum);
-  }
+  Rows rows(x.shape());
+  rows.for_each_group(c.pool(), [&](int64_t first, int64_t count) {
+    int64_t at = first * rows.width;
+    (kLog ? log_softmax_group<T> : softmax_group<T>)(x.data<T>() + at, y.data<T>() + at, count, rows.width,
+                                                     c.isa());
+  });
 }
 
 template <bool kLog>
@@ -103,15 +151,16 @@ constexpr OpDef kLogSoftmax = {
 
 // --- Cross entropies ----------------------------------------------------------------------------
 
-// The loss of one row against labels that sum to what they sum to; backprop = softmax - labels.
+// One row, of which `backprop` holds exp(logits - top) and `loss` holds top. Afterwards backprop is
+// softmax - labels.
 template <class T>
-T cross_entropy(const T* logits, const T* labels, T* backprop, int64_t n) {
-  T log_sum = centre(logits, backprop, n), loss = 0;
-  for (int64_t i = 0; i < n; ++i) {
-    loss += labels[i] * (log_sum - backprop[i]);
-    backprop[i] = std::exp(backprop[i] - log_sum) - labels[i];
+void dense_row(const T* logits, const T* labels, T* backprop, T* loss, int64_t width) {
+  T top = *loss, sum = sum_of(backprop, width), log_sum = std::log(sum), total = 0;
+  for (int64_t i = 0; i < width; ++i) {
+    total += labels[i] * (log_sum - (logits[i] - top));
+    backprop[i] = backprop[i] / sum - labels[i];
   }
-  return loss;
+  *loss = total;
 }
 
 template <class T>
@@ -121,14 +170,27 @@ void dense_cross_entropy(KernelContext& c) {
     throw invalid_argument("{} needs logits and labels of one shape [batch, classes], but they have {} and {}",
                            c.node().op(), logits.shape(), labels.shape());
   }
-  int64_t rows = logits.shape()[0], width = logits.shape()[1];
-  Tensor &loss = c.out(0, Shape{rows}), &backprop = c.out(1, logits.shape());
-  for (int64_t r = 0; r < rows; ++r) {
-    int64_t at = r * width;
-    loss.data<T>()[r] = width == 0 ? T(0)
-                                   : cross_entropy(logits.data<T>() + at, labels.data<T>() + at,
-                                                   backprop.data<T>() + at, width);
-  }
+  Rows rows(logits.shape());
+  Tensor &loss = c.out(0, Shape{rows.count}), &backprop = c.out(1, logits.shape());
+  if (rows.width == 0) std::fill_n(loss.data<T>(), rows.count, T(0));
+  rows.for_each_group(c.pool(), [&](int64_t first, int64_t count) {
+    int64_t at = first * rows.width;
+    const T *x = logits.data<T>() + at, *y = labels.data<T>() + at;
+    T *out = backprop.data<T>() + at, *losses = loss.data<T>() + first;
+    exp_rows(x, out, count, rows.width, losses, c.isa());
+    for (int64_t r = 0; r < count; ++r) {
+      int64_t row = r * rows.width;
+      dense_row(x + row, y + row, out + row, losses + r, rows.width);
+    }
+  });
+}
+
+template <class T>
+void sparse_row(const T* logits, int64_t label, T* backprop, T* loss, int64_t width) {
+  T sum = sum_of(backprop, width);
+  *loss = std::log(sum) - (logits[label] - *loss);
+  for (int64_t i = 0; i < width; ++i) backprop[i] /= sum;
+  backprop[label] -= T(1);
 }
 
 template <class T>
@@ -139,19 +201,23 @@ void sparse_cross_entropy(KernelContext& c) {
     throw invalid_argument("{} needs logits [batch, classes] and labels [batch], but they have {} and {}",
                            c.node().op(), shape, labels.shape());
   }
-  int64_t width = shape[1];
-  Tensor &loss = c.out(0, labels.shape()), &backprop = c.out(1, shape);
-  for (int64_t r = 0; r < shape[0]; ++r) {
+  for (int64_t r = 0; r < labels.size(); ++r) {
     int64_t label = int_at(labels, r);
-    if (label < 0 || label >= width) {
-      throw invalid_argument("label {} of row {} is outside [0, {})", label, r, width);
+    if (label < 0 || label >= shape[1]) {
+      throw invalid_argument("label {} of row {} is outside [0, {})", label, r, shape[1]);
     }
-    T* out = backprop.data<T>() + r * width;
-    T log_sum = centre(logits.data<T>() + r * width, out, width);
-    loss.data<T>()[r] = log_sum - out[label];
-    for (int64_t i = 0; i < width; ++i) out[i] = std::exp(out[i] - log_sum);
-    out[label] -= T(1);
   }
+  Rows rows(shape);
+  Tensor &loss = c.out(0, labels.shape()), &backprop = c.out(1, shape);
+  rows.for_each_group(c.pool(), [&](int64_t first, int64_t count) {
+    int64_t at = first * rows.width;
+    T *out = backprop.data<T>() + at, *losses = loss.data<T>() + first;
+    exp_rows(logits.data<T>() + at, out, count, rows.width, losses, c.isa());
+    for (int64_t r = 0; r < count; ++r) {
+      int64_t row = r * rows.width;
+      sparse_row(logits.data<T>() + at + row, int_at(labels, first + r), out + row, losses + r, rows.width);
+    }
+  });
 }
 
 // The gradient of a loss per row, spread over the row.

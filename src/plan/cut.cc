@@ -198,7 +198,7 @@ class Cutter {
     int index = n.kind == StepNode::Kind::kFeed ? n.fed_output : e.index;
     int64_t number = int64_t(segment.piece.args.size());
     Node& arg = segment.piece.graph->import_node(
-        "_Arg", fmt::format("_arg_{}", number), {}, {},
+        "_Arg", fmt::format(".arg_{}", number), {}, {},
         {{"T", n.node->output_type(index)},
          {"index", number},
          {"shape", n.node->output_shape(index)}},

@@ -40,12 +40,12 @@ void assign_levels(StepGraph& step) {
     for (int c : n.controls) follow(c);
   }
   // What only serves a later visit to its own task waits for that visit, instead of travelling to the
-  // conductor and back.
+  // conductor and back; the conductor's own work comes together in as few parts as can be.
   std::vector<char> fetched(step.nodes.size(), 0);
   for (const StepEdge& e : step.fetches) fetched[size_t(e.from)] = 1;
   for (auto it = order.rbegin(); it != order.rend(); ++it) {
     StepNode& n = step.nodes[size_t(*it)];
-    if (n.task == 0 || fetched[size_t(*it)] || has_effect(n)) continue;
+    if (n.kind == StepNode::Kind::kFeed || fetched[size_t(*it)] || has_effect(n)) continue;
     int earliest = INT_MAX;
     for (int user : users[size_t(*it)]) {
       const StepNode& u = step.nodes[size_t(user)];

@@ -73,7 +73,9 @@ def start(capstan, tmp_path):
         env = {**os.environ, "XDG_STATE_HOME": str(tmp_path / "state")}
         command = [capstan, *map(str, args)]
         pipe = subprocess.PIPE
-        process = subprocess.Popen(command, cwd=tmp_path, env=env, stdout=pipe, stderr=pipe, text=True)
+        process = subprocess.Popen(
+            command, cwd=tmp_path, env=env, stdout=pipe, stderr=pipe, text=True
+        )
         started.append(process)
         return process
 

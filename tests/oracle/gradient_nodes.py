@@ -43,7 +43,9 @@ CASES = {
     "Cast": ["float[2] DstT=double", "float[2] DstT=int32", "float[?] DstT=float"],
     "Select": ["bool[2] float[2] float[2]", "bool[?] float[?] float[?]"],
     "SelectV2": ["bool[2] float[2] float[2]", "bool[2,3] float[3] float[]", "bool[?] float[?] float[?]"],
-    "Sum": REDUCTION, "Mean": REDUCTION, "Max": REDUCTION, "Min": REDUCTION, "Prod": REDUCTION,
+    "Sum": REDUCTION, "Mean": REDUCTION, "Max": REDUCTION, "Min": REDUCTION,
+    # With all constants TensorFlow runs ListDiff to infer a shape, which here stays unknown.
+    "Prod": REDUCTION[3:],
     "L2Loss": UNARY,
     "MatMul": ["float[2,3] float[3,4]", "float[3,2] float[3,4] transpose_a=true",
                "float[2,3] float[4,3] transpose_b=true",
@@ -120,13 +122,20 @@ def default_of(attr):
     return tf.as_dtype(value) if kind == "type" else value
 
 
+def add_defaults(op_def, keywords):
+    inferred = {name for a in op_def.input_arg for name in (a.type_attr, a.number_attr, a.type_list_attr)}
+    for attr in op_def.attr:
+        if attr.HasField("default_value") and attr.name not in keywords and attr.name not in inferred:
+            keywords[attr.name] = default_of(attr)
+
+
 def flat_arguments(op_def, args):
     """The keyword arguments by name: list arguments take what the fixed ones leave."""
     lists = [a for a in op_def.input_arg if a.number_attr or a.type_list_attr]
     keywords, at = {}, 0
     for arg in op_def.input_arg:
         if arg in lists:
-            count = len(args) - (len(op_def.input_arg) - 1)
+            count = (len(args) - (len(op_def.input_arg) - len(lists))) // len(lists)
             keywords[arg.name] = args[at:at + count]
             at += count
         else:
@@ -144,10 +153,7 @@ def build(op, sample):
     keywords = flat_arguments(op_def, args)
     for name, text in attrs.items():
         keywords[name] = attribute(op, name, text)
-    inferred = {name for a in op_def.input_arg for name in (a.type_attr, a.number_attr, a.type_list_attr)}
-    for attr in op_def.attr:
-        if attr.HasField("default_value") and attr.name not in keywords and attr.name not in inferred:
-            keywords[attr.name] = default_of(attr)
+    add_defaults(op_def, keywords)
     op_def_library.apply_op(op, name="op", **keywords)
     node = tf.get_default_graph().get_operation_by_name("op")
     floats = [a for a in args if a.dtype in (tf.float32, tf.float64) and a.op.type == "Placeholder"]

@@ -1,0 +1,161 @@
+"""Initial values of variables: objects that programs call, configure and subclass."""
+
+import math
+
+import numpy as np
+
+from capstan import array_ops, convert, dtypes, random_ops
+from capstan.shapes import TensorShape
+
+
+class Initializer:
+    """Called with a shape, returns the tensor that a variable starts from."""
+
+    def __call__(self, shape, dtype=None, partition_info=None):
+        raise NotImplementedError
+
+    def get_config(self):
+        return {}
+
+    @classmethod
+    def from_config(cls, config):
+        config = dict(config)
+        config.pop("dtype", None)
+        return cls(**config)
+
+
+class _Typed(Initializer):
+    def __init__(self, dtype=dtypes.float32):
+        self.dtype = dtypes.as_dtype(dtype).base_dtype
+
+    def _type(self, dtype):
+        return self.dtype if dtype is None else dtypes.as_dtype(dtype).base_dtype
+
+
+class Zeros(_Typed):
+    def __call__(self, shape, dtype=None, partition_info=None):
+        return array_ops.zeros(shape, self._type(dtype))
+
+
+class Ones(_Typed):
+    def __call__(self, shape, dtype=None, partition_info=None):
+        return array_ops.ones(shape, self._type(dtype))
+
+
+class Constant(_Typed):
+    def __init__(self, value=0, dtype=dtypes.float32, verify_shape=False):
+        super().__init__(dtype)
+        self.value, self._verify_shape = value, verify_shape
+
+    def __call__(self, shape, dtype=None, partition_info=None, verify_shape=None):
+        verify = self._verify_shape if verify_shape is None else verify_shape
+        return convert.constant(self.value, dtype=self._type(dtype), shape=shape, verify_shape=verify)
+
+
+class _Drawn(_Typed):
+    """A distribution with two parameters and a seed."""
+
+    draw = None
+
+    def __init__(self, first, second, seed, dtype):
+        super().__init__(dtype)
+        self._first, self._second, self.seed = first, second, seed
+
+    def __call__(self, shape, dtype=None, partition_info=None):
+        return type(self).draw(shape, self._first, self._second, self._type(dtype), seed=self.seed)
+
+
+class RandomNormal(_Drawn):
+    draw = staticmethod(random_ops.random_normal)
+
+    def __init__(self, mean=0.0, stddev=1.0, seed=None, dtype=dtypes.float32):
+        super().__init__(mean, stddev, seed, dtype)
+
+
+class TruncatedNormal(_Drawn):
+    draw = staticmethod(random_ops.truncated_normal)
+
+    def __init__(self, mean=0.0, stddev=1.0, seed=None, dtype=dtypes.float32):
+        super().__init__(mean, stddev, seed, dtype)
+
+
+class RandomUniform(_Drawn):
+    draw = staticmethod(random_ops.random_uniform)
+
+    def __init__(self, minval=0.0, maxval=None, seed=None, dtype=dtypes.float32):
+        super().__init__(minval, maxval, seed, dtype)
+
+
+def _fans(shape):
+    """Inputs and outputs of a layer with weights of this shape."""
+    if not shape:
+        return 1.0, 1.0
+    if len(shape) == 1:
+        return float(shape[0]), float(shape[0])
+    field = float(np.prod(shape[:-2])) if len(shape) > 2 else 1.0
+    return shape[-2] * field, shape[-1] * field
+
+
+class VarianceScaling(_Typed):
+    """Numbers whose variance is scale / n, n being a count of inputs, outputs, or their mean."""
+
+    def __init__(self, scale=1.0, mode="fan_in", distribution="truncated_normal", seed=None,
+                 dtype=dtypes.float32):
+        super().__init__(dtype)
+        if scale <= 0.0:
+            raise ValueError("Argument `scale` must be a positive float. Received: %s" % scale)
+        if mode not in ("fan_in", "fan_out", "fan_avg"):
+            raise ValueError("Argument `mode` should be one of ('fan_in', 'fan_out', 'fan_avg'). "
+                             "Received: %s" % mode)
+        known = ("normal", "uniform", "truncated_normal", "untruncated_normal")
+        if distribution.lower() not in known:
+            raise ValueError("Argument `distribution` should be one of %s. Received: %s"
+                             % (known, distribution))
+        self.scale, self.mode, self.seed = scale, mode, seed
+        self.distribution = distribution.lower()
+
+    def __call__(self, shape, dtype=None, partition_info=None):
+        dtype = self._type(dtype)
+        whole = shape if partition_info is None else partition_info.full_shape
+        fan_in, fan_out = _fans([int(dim) for dim in TensorShape(whole)])
+        count = {"fan_in": fan_in, "fan_out": fan_out, "fan_avg": (fan_in + fan_out) / 2.0}[self.mode]
+        scale = self.scale / max(1.0, count)
+        if self.distribution in ("normal", "truncated_normal"):
+            # Cut at two deviations, a normal keeps this much of its own.
+            stddev = math.sqrt(scale) / 0.87962566103423978
+            return random_ops.truncated_normal(shape, 0.0, stddev, dtype, seed=self.seed)
+        if self.distribution == "untruncated_normal":
+            return random_ops.random_normal(shape, 0.0, math.sqrt(scale), dtype, seed=self.seed)
+        limit = math.sqrt(3.0 * scale)
+        return random_ops.random_uniform(shape, -limit, limit, dtype, seed=self.seed)
+
+
+class GlorotUniform(VarianceScaling):
+    def __init__(self, seed=None, dtype=dtypes.float32):
+        super().__init__(1.0, "fan_avg", "uniform", seed, dtype)
+
+
+class GlorotNormal(VarianceScaling):
+    def __init__(self, seed=None, dtype=dtypes.float32):
+        super().__init__(1.0, "fan_avg", "truncated_normal", seed, dtype)
+
+
+def xavier_initializer(uniform=True, seed=None, dtype=dtypes.float32):
+    return (GlorotUniform if uniform else GlorotNormal)(seed=seed, dtype=dtype)
+
+
+def contrib_variance_scaling_initializer(factor=2.0, mode="FAN_IN", uniform=False, seed=None,
+                                         dtype=dtypes.float32):
+    distribution = "uniform" if uniform else "truncated_normal"
+    return VarianceScaling(factor, mode.lower(), distribution, seed, dtype)
+
+
+zeros_initializer = Zeros
+ones_initializer = Ones
+constant_initializer = Constant
+random_normal_initializer = RandomNormal
+random_uniform_initializer = RandomUniform
+truncated_normal_initializer = TruncatedNormal
+glorot_uniform_initializer = GlorotUniform
+glorot_normal_initializer = GlorotNormal
+variance_scaling_initializer = VarianceScaling

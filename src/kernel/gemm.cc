@@ -1,0 +1,73 @@
+#include "kernel/gemm.h"
+
+#include <algorithm>
+
+#include "kernel/gemm_args.h"
+
+namespace capstan {
+namespace {
+
+constexpr int64_t kPieceFlops = 4'000'000;  // about 40 us: what makes waking a core worth while
+constexpr int64_t kMaxPieces = 16;
+constexpr int64_t kCutUnit = 96;  // a multiple of the tile sizes
+
+template <class T>
+GemmArgs<T> deal(bool trans_a, bool trans_b, int64_t m, int64_t n, int64_t k, const T* a, int64_t lda,
+                 const T* b, int64_t ldb, T* c, int64_t ldc, bool accumulate) {
+  // Long sums are better for few rows; for many, left must stay in a cache.
+  const int64_t depth_block = m <= 128 ? kMaxDepthBlock : kMaxDepthBlock / 2;
+  // Columns of a transposed b are gathered, which costs n*k. Where that is more than gathering the
+  // rows of a and writing out column-wise, the transposed product is formed instead.
+  if (trans_b && n * k > m * k + m * n)
+    return {.left = b, .left_row = ldb, .left_step = 1,
+            .right = a, .right_step = trans_a ? lda : 1, .right_col = trans_a ? 1 : lda,
+            .out = c, .out_row = 1, .out_col = ldc,
+            .rows = n, .cols = m, .depth = k, .depth_block = depth_block, .accumulate = accumulate};
+  return {.left = a, .left_row = trans_a ? 1 : lda, .left_step = trans_a ? lda : 1,
+          .right = b, .right_step = trans_b ? 1 : ldb, .right_col = trans_b ? ldb : 1,
+          .out = c, .out_row = ldc, .out_col = 1,
+          .rows = m, .cols = n, .depth = k, .depth_block = depth_block, .accumulate = accumulate};
+}
+
+int64_t piece_size(int64_t dim, int64_t pieces) {
+  const int64_t even = (dim + pieces - 1) / pieces;
+  return (even + kCutUnit - 1) / kCutUnit * kCutUnit;
+}
+
+// Each element of out is summed in the same order whatever the cut.
+template <class T>
+void run(const GemmArgs<T>& whole, GemmFn<T> run_piece, ThreadPool& pool) {
+  if (whole.rows == 0 || whole.cols == 0) return;
+  const int64_t flops = 2 * whole.rows * whole.cols * whole.depth;
+  const int64_t wanted = std::clamp<int64_t>(flops / kPieceFlops, 1, kMaxPieces);
+  if (wanted == 1 || pool.threads() == 1) return run_piece(whole);
+  const bool by_rows = whole.rows > whole.cols;
+  const int64_t dim = by_rows ? whole.rows : whole.cols, size = piece_size(dim, wanted);
+  pool.parallel_for((dim + size - 1) / size, [&](int64_t piece) {
+    GemmArgs<T> part = whole;
+    const int64_t first = piece * size, count = std::min(size, dim - first);
+    (by_rows ? part.rows : part.cols) = count;
+    if (by_rows)
+      part.left += first * whole.left_row;
+    else
+      part.right += first * whole.right_col;
+    part.out += first * (by_rows ? whole.out_row : whole.out_col);
+    run_piece(part);
+  });
+}
+
+}  // namespace
+
+void sgemm(bool trans_a, bool trans_b, int64_t m, int64_t n, int64_t k, const float* a, int64_t lda,
+           const float* b, int64_t ldb, float* c, int64_t ldc, bool accumulate, ThreadPool& pool,
+           Isa isa) {
+  run(deal(trans_a, trans_b, m, n, k, a, lda, b, ldb, c, ldc, accumulate), sgemm_piece(isa), pool);
+}
+
+void dgemm(bool trans_a, bool trans_b, int64_t m, int64_t n, int64_t k, const double* a, int64_t lda,
+           const double* b, int64_t ldb, double* c, int64_t ldc, bool accumulate, ThreadPool& pool,
+           Isa isa) {
+  run(deal(trans_a, trans_b, m, n, k, a, lda, b, ldb, c, ldc, accumulate), dgemm_piece(isa), pool);
+}
+
+}  // namespace capstan

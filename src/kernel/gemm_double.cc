@@ -1,0 +1,24 @@
+#include "kernel/simd.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernel/gemm_double.cc"
+#include "hwy/foreach_target.h"
+#include "kernel/gemm-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace capstan {
+namespace HWY_NAMESPACE {
+
+void run_dgemm(const GemmArgs<double>& args) { run_gemm(args); }
+
+}  // namespace HWY_NAMESPACE
+}  // namespace capstan
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace capstan {
+
+GemmFn<double> dgemm_piece(Isa isa) { return CAPSTAN_FOR_ISA(isa, run_dgemm); }
+
+}  // namespace capstan
+#endif

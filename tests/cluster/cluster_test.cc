@@ -1,0 +1,159 @@
+// Steps that cross tasks, over every transport.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "cluster/test_cluster.h"
+
+namespace capstan {
+namespace {
+
+class Cluster : public ::testing::TestWithParam<TransportKind> {};
+
+INSTANTIATE_TEST_SUITE_P(Transports, Cluster,
+                         ::testing::Values(TransportKind::kTcp, TransportKind::kUnix, TransportKind::kShm),
+                         [](const auto& info) { return std::string(transport_kind_name(info.param)); });
+
+TEST_P(Cluster, LinearRegressionTrainsOnAParameterServer) {
+  TestCluster cluster(1, 1, GetParam());
+  LinearModel model(1);
+  Session session(model.graph, cluster.session_on("worker", 0));
+  session.run({}, {}, {model.init});
+  for (int i = 0; i < 500; ++i) model.train_on(session, i);
+  std::vector<Tensor> end = session.run({}, {model.weights[0].ref, model.weights[1].ref, model.step.ref});
+  EXPECT_NEAR(*end[0].data<float>(), 2, 1e-2);
+  EXPECT_NEAR(*end[1].data<float>(), 10, 1e-2);
+  EXPECT_EQ(*end[2].data<int64_t>(), 500);
+}
+
+TEST_P(Cluster, AsyncWithOneWorkerFollowsTheOneProcessCurveExactly) {
+  LinearModel local_model(1);
+  LinearModel model(2);
+  TestCluster cluster(2, 1, GetParam());
+  Session session(model.graph, cluster.session_on("worker", 0));
+  TestCluster alone(1, 1, GetParam());
+  Session one(local_model.graph, alone.session_on("worker", 0));
+  session.run({}, {}, {model.init});
+  one.run({}, {}, {local_model.init});
+  for (int i = 0; i < 100; ++i) ASSERT_EQ(model.train_on(session, i), local_model.train_on(one, i)) << "at step " << i;
+}
+
+// The number of requests that one training step sends to each parameter server.
+std::vector<uint64_t> requests_per_step(int ps, int variables, TransportKind transport) {
+  TestCluster cluster(ps, 1, transport);
+  LinearModel model(ps, 0, variables);
+  Session session(model.graph, cluster.session_on("worker", 0));
+  session.run({}, {}, {model.init});
+  model.train_on(session, 0);
+  std::vector<uint64_t> before, counts;
+  for (int i = 0; i < ps; ++i) before.push_back(cluster.server("ps", i)->messages());
+  for (int i = 0; i < 10; ++i) model.train_on(session, i);
+  for (int i = 0; i < ps; ++i) counts.push_back((cluster.server("ps", i)->messages() - before[size_t(i)]) / 10);
+  return counts;
+}
+
+TEST_P(Cluster, AStepCostsTwoRequestsWithOneServerWhateverTheNumberOfVariables) {
+  EXPECT_THAT(requests_per_step(1, 1, GetParam()), ::testing::ElementsAre(2));
+  EXPECT_THAT(requests_per_step(1, 100, GetParam()), ::testing::ElementsAre(2));
+}
+
+TEST_P(Cluster, AStepCostsTwoRequestsPerServerAndAThirdWhereTheGlobalStepLives) {
+  EXPECT_THAT(requests_per_step(3, 5, GetParam()), ::testing::ElementsAre(3, 2, 2));
+  EXPECT_THAT(requests_per_step(3, 100, GetParam()), ::testing::ElementsAre(3, 2, 2));
+}
+
+TEST_P(Cluster, VariablesAreSharedByTheSessionsOfTwoWorkers) {
+  TestCluster cluster(1, 2, GetParam());
+  LinearModel first(1, 0), second(1, 1);
+  Session a(first.graph, cluster.session_on("worker", 0));
+  Session b(second.graph, cluster.session_on("worker", 1));
+  a.run({}, {}, {first.init});
+  std::thread other([&] {
+    for (int i = 0; i < 100; ++i) second.train_on(b, i);
+  });
+  for (int i = 0; i < 100; ++i) first.train_on(a, i);
+  other.join();
+  EXPECT_EQ(*a.run({}, {first.step.ref})[0].data<int64_t>(), 200);
+}
+
+TEST_P(Cluster, AnUninitialisedVariableIsNamedWithItsTask) {
+  TestCluster cluster(1, 1, GetParam());
+  LinearModel model(1);
+  Session session(model.graph, cluster.session_on("worker", 0));
+  try {
+    model.train_on(session, 0);
+    FAIL() << "nothing was initialised";
+  } catch (const Error& e) {
+    EXPECT_EQ(e.code(), Code::kFailedPrecondition);
+    EXPECT_EQ(e.task(), "/job:ps/task:0");
+  }
+}
+
+TEST_P(Cluster, AnEnqueueAndADequeueMeetAcrossTasks) {
+  TestCluster cluster(1, 1, GetParam());
+  Graph g(standard_catalog());
+  AttrMap types = {{"component_types", std::vector<DType>{DType::kFloat}}, {"shared_name", std::string("q")}};
+  Output queue, got;
+  {
+    auto device = g.device("/job:ps/task:0");
+    queue = g.add("FIFOQueueV2", {}, types);
+    got = g.add("QueueDequeueV2", {queue}, {{"component_types", std::vector<DType>{DType::kFloat}}});
+  }
+  Output inputs[] = {queue, g.constant(Tensor::scalar<float>(7))};
+  Node& put = g.add_node("QueueEnqueueV2", inputs);
+  Session session(g, cluster.session_on("worker", 0));
+  EXPECT_EQ(*session.run({}, {got}, {&put})[0].data<float>(), 7);
+}
+
+TEST_P(Cluster, CloseEndsACallThatIsBlockedOnAnotherTaskAtOnce) {
+  TestCluster cluster(1, 1, GetParam());
+  Graph g(standard_catalog());
+  Output got;
+  {
+    auto device = g.device("/job:ps/task:0");
+    Output queue = g.add("FIFOQueueV2", {}, {{"component_types", std::vector<DType>{DType::kFloat}}});
+    got = g.add("QueueDequeueV2", {queue}, {{"component_types", std::vector<DType>{DType::kFloat}}});
+  }
+  SessionOptions options = cluster.session_on("worker", 0);
+  std::function<void()> on_wait = [] {};
+  bool running = false;
+  options.on_wait = [&] {
+    if (running) on_wait();
+  };
+  Session session(g, options);
+  auto executable = session.prepare({}, std::vector<Output>{got}, {});
+  on_wait = [&] { session.close(); };
+  running = true;
+  try {
+    session.run(*executable, {});
+    FAIL() << "the run should have been cancelled";
+  } catch (const Error& e) {
+    EXPECT_EQ(e.code(), Code::kCancelled) << e.what();
+  }
+}
+
+TEST_P(Cluster, AServerEndsWhenEveryWorkerHasLeft) {
+  TestCluster cluster(1, 2, GetParam());
+  std::thread ps([&] { cluster.server("ps", 0)->join(); });
+  cluster.server("worker", 0)->leave();
+  cluster.server("worker", 1)->leave();
+  ps.join();
+}
+
+TEST(ClusterSpecErrors, NameTheTasksThatThereAre) {
+  ClusterSpec spec = ClusterSpec::from_json(R"({"ps": ["a:1"], "worker": {"1": "b:2"}})");
+  EXPECT_EQ(spec.address("worker", 1), "b:2");
+  try {
+    spec.address("worker", 0);
+    FAIL();
+  } catch (const Error& e) {
+    EXPECT_THAT(e.what(), ::testing::HasSubstr("task 0 of job 'worker' is not in the cluster spec, which has ps/0, worker/1"));
+  }
+  EXPECT_THROW(ClusterSpec::from_json("[1]"), Error);
+  EXPECT_THROW(ClusterSpec::from_json(R"({"ps": [7]})"), Error);
+}
+
+}  // namespace
+}  // namespace capstan
