@@ -58,6 +58,11 @@ void bind_cluster(nb::module_& m) {
              nb::gil_scoped_release release;
              self.server->join();
            })
+      .def("_leave",
+           [](ServerHandle& self) {
+             nb::gil_scoped_release release;
+             self.server->leave();
+           })
       .def("_stop", [](ServerHandle& self) {
         nb::gil_scoped_release release;
         self.server->stop();

@@ -3,6 +3,7 @@
 #include "build.h"
 #include "cluster.h"
 #include "handles.h"
+#include "train.h"
 
 NB_MODULE(_capstan, m) {
   // The default graph lives until the interpreter ends: no leak, no message.
@@ -16,4 +17,6 @@ NB_MODULE(_capstan, m) {
   capstan::bind_optimizers(m);
   capstan::bind_cluster(m);
   capstan::bind_session(m);
+  capstan::bind_train(m);
+  capstan::bind_train_files(m);
 }

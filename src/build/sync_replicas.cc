@@ -35,6 +35,7 @@ class Builder {
       auto device = g_.device(step_.device());
       auto outside = g_.name_scope("");
       Node& update = apply_gradients(g_, optimizer, aggregated, &step_);
+      out_.update = &update;
       make_queue();
       make_train_op(update);
     }

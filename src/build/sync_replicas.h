@@ -21,6 +21,7 @@ struct SyncReplicasOptions {
 // What apply_gradients() leaves behind.
 struct SyncReplicas {
   Node* train_op = nullptr;            // a worker's step
+  Node* update = nullptr;              // what the inner optimizer does with the means
   VariableRef local_step;
   Node* local_step_init = nullptr;     // every replica that is not the chief
   Node* chief_init = nullptr;

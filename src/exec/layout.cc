@@ -1,7 +1,7 @@
 #include "exec/layout.h"
 
 #include <algorithm>
-#include <map>
+#include <set>
 
 #include "exec/arena.h"
 #include "graph/shape_context.h"
@@ -35,6 +35,7 @@ class LayoutMaker {
   std::unique_ptr<Layout> make() {
     for (int id = 0; id < piece_.graph->size(); ++id) visit(piece_.graph->node(id));
     mark_outputs();
+    if (options_.fuse) fuse();
     find_lifetimes();
     choose_reads();
     place_in_arena();
@@ -162,6 +163,52 @@ class LayoutMaker {
       if (v.output < 0) v.output = int(i);
       layout_->values[size_t(v.root)].aliased_output = true;
     }
+  }
+
+  // Joins an element-wise step to the one that alone uses its value, where both have one shape and no
+  // write lies between: the value then never leaves a tile.
+  void fuse() {
+    std::vector<Step>& steps = layout_->steps;
+    std::vector<std::set<int>> users(layout_->values.size());
+    std::vector<int> writes_up_to(steps.size() + 1, 0);
+    for (size_t s = 0; s < steps.size(); ++s) {
+      const Node& node = *steps[s].nodes[0];
+      writes_up_to[s + 1] = writes_up_to[s] + (node.def().writes != 0);
+      for (size_t i = 0; i < node.inputs().size(); ++i) {
+        if (!variable_input(node, int(i))) users[size_t(layout_->value_of(node.input(int(i))))].insert(int(s));
+      }
+    }
+    for (const Value& v : layout_->values) {
+      // Bytes that others see under another shape stay where they are.
+      if (v.storage == Storage::kAlias) users[size_t(v.root)].insert(-1);
+    }
+    for (size_t s = 0; s < steps.size(); ++s) join_to_user(int(s), users, writes_up_to);
+    std::erase_if(steps, [](const Step& step) { return step.nodes.empty(); });
+  }
+
+  void join_to_user(int s, std::vector<std::set<int>>& users, const std::vector<int>& writes_up_to) {
+    constexpr size_t kLongest = 32;
+    Step& step = layout_->steps[size_t(s)];
+    if (step.kind != Step::Kind::kChain) return;
+    int number = layout_->value_of(*step.nodes.back(), 0);
+    Value& v = layout_->values[size_t(number)];
+    if (v.storage != Storage::kArena || v.aliased_output || users[size_t(number)].size() != 1) return;
+    int t = *users[size_t(number)].begin();
+    if (t < 0) return;
+    Step& user = layout_->steps[size_t(t)];
+    if (user.kind != Step::Kind::kChain || user.nodes.size() + step.nodes.size() > kLongest) return;
+    const Value& result = value(*user.nodes.back(), 0);
+    bool one_shape = result.storage == Storage::kArena && result.shape == v.shape;
+    if (!one_shape || writes_up_to[size_t(t)] != writes_up_to[size_t(s)]) return;
+    for (const Node* node : step.nodes) {
+      for (const Output& in : node->inputs()) {
+        auto& list = users[size_t(layout_->value_of(in))];
+        if (list.erase(s)) list.insert(t);
+      }
+    }
+    user.nodes.insert(user.nodes.begin(), step.nodes.begin(), step.nodes.end());
+    step.nodes.clear();
+    v.storage = Storage::kNone;
   }
 
   void use(int number, int position) {

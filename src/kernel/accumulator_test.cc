@@ -25,7 +25,8 @@ Accumulator::DoneTake note(Taken& taken) {
   };
 }
 
-std::shared_ptr<Accumulator> make(Accumulator::Reduction reduction = Accumulator::Reduction::kMean) {
+std::shared_ptr<Accumulator> make(
+    Accumulator::Reduction reduction = Accumulator::Reduction::kMean) {
   return std::make_shared<Accumulator>("grad", DType::kFloat, Shape{3}, reduction);
 }
 
@@ -156,7 +157,8 @@ TEST(Accumulator, ManyThreadsLoseNoGradient) {
     }
     threads.emplace_back([&] {
       for (int i = 0; i < 400; ++i) {
-        acc->take(10, nullptr, [&](const Error*, Tensor value) { sum += int64_t(*value.data<float>()); });
+        acc->take(10, nullptr,
+                  [&](const Error*, Tensor value) { sum += int64_t(*value.data<float>()); });
       }
     });
   }

@@ -112,6 +112,8 @@ BlockFn number_1(DType type) {
     case DType::kInt8: return block_1<Op, int8_t>;
     case DType::kUInt8: return block_1<Op, uint8_t>;
     case DType::kUInt16: return block_1<Op, uint16_t>;
+    case DType::kUInt32: return block_1<Op, uint32_t>;
+    case DType::kUInt64: return block_1<Op, uint64_t>;
     default: return real_1<Op>(type);
   }
 }
@@ -125,6 +127,8 @@ BlockFn number_2(DType type) {
     case DType::kInt8: return block_2<Op, int8_t>;
     case DType::kUInt8: return block_2<Op, uint8_t>;
     case DType::kUInt16: return block_2<Op, uint16_t>;
+    case DType::kUInt32: return block_2<Op, uint32_t>;
+    case DType::kUInt64: return block_2<Op, uint64_t>;
     default: return real_2<Op>(type);
   }
 }

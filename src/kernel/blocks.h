@@ -87,8 +87,9 @@ BlockFn logical_not_block(DType type, Isa isa);
 // in[0] ? in[1] : in[2], the first of bool, the others of `type`: any type of 1, 2, 4 or 8 bytes.
 BlockFn select_block(DType type, Isa isa);
 
-// Any pair of the numeric types and bool. Real numbers are cut towards zero; what does not fit is
-// the lowest int64 for int64, and wraps around from there for the narrower ones.
+// Any pair of the numeric types and bool. Real numbers are cut towards zero; what does not fit an
+// int32 or int64 becomes its lowest number. The narrower and the unsigned types take the low bits of
+// those.
 BlockFn cast_block(DType from, DType to, Isa isa);
 
 }  // namespace capstan

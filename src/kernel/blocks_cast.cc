@@ -26,10 +26,13 @@ template <class To, class From>
 HWY_INLINE To convert(From x) {
   if constexpr (std::is_same_v<To, bool>) {
     return x != From(0);
-  } else if constexpr (std::is_floating_point_v<From> && std::is_same_v<To, int64_t>) {
-    return to_whole<int64_t>(x);
+  } else if constexpr (std::is_floating_point_v<From> && std::is_same_v<To, uint64_t>) {
+    const From half = static_cast<From>(uint64_t{1} << 63);
+    const auto upper = static_cast<uint64_t>(to_whole<int64_t>(x - half)) + (uint64_t{1} << 63);
+    return x >= half ? upper : static_cast<uint64_t>(to_whole<int64_t>(x));
   } else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
-    return static_cast<To>(to_whole<int32_t>(x));
+    using Whole = std::conditional_t<(sizeof(To) < 4) || std::is_same_v<To, int32_t>, int32_t, int64_t>;
+    return static_cast<To>(to_whole<Whole>(x));
   } else {
     return static_cast<To>(x);
   }
@@ -53,6 +56,8 @@ BlockFn cast_from(DType to) {
     case DType::kInt8: return cast<From, int8_t>;
     case DType::kUInt8: return cast<From, uint8_t>;
     case DType::kUInt16: return cast<From, uint16_t>;
+    case DType::kUInt32: return cast<From, uint32_t>;
+    case DType::kUInt64: return cast<From, uint64_t>;
     case DType::kBool: return cast<From, bool>;
     default: return nullptr;
   }
@@ -70,6 +75,8 @@ BlockFn find_cast(DType from, DType to) {
     case DType::kInt8: return cast_from<int8_t>(to);
     case DType::kUInt8: return cast_from<uint8_t>(to);
     case DType::kUInt16: return cast_from<uint16_t>(to);
+    case DType::kUInt32: return cast_from<uint32_t>(to);
+    case DType::kUInt64: return cast_from<uint64_t>(to);
     case DType::kBool: return cast_from<bool>(to);
     default: return nullptr;
   }

@@ -89,6 +89,8 @@ BlockFn compare(DType type) {
     case DType::kInt8: return test_2<Op, int8_t>;
     case DType::kUInt8: return test_2<Op, uint8_t>;
     case DType::kUInt16: return test_2<Op, uint16_t>;
+    case DType::kUInt32: return test_2<Op, uint32_t>;
+    case DType::kUInt64: return test_2<Op, uint64_t>;
     default: return nullptr;
   }
 }

@@ -12,7 +12,7 @@ uint64_t Cancellation::add(std::function<void()> on_cancel) {
 }
 
 void Cancellation::remove(uint64_t id) {
-  std::function<void()> gone;  // what the callback holds may run code of its own when it goes
+  std::function<void()> gone;    // what the callback holds may run code of its own when it goes
   std::lock_guard lock(mutex_);  // released before `gone`
   auto found = callbacks_.find(id);
   if (found == callbacks_.end()) return;

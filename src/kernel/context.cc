@@ -25,11 +25,25 @@ void run_block(const Node& node, std::span<const Tensor> inputs, Tensor& output,
   const int kept = int(types.size());
   output = Tensor(node.output_type(0), shape);
   Tensor* outputs[] = {&output};
-  ElementwiseChain({std::move(op)}, std::move(types), {kept}).run(values, shape, outputs, task.pool);
+  ElementwiseChain({std::move(op)}, std::move(types), {kept})
+      .run(values, shape, outputs, task.pool);
+}
+
+void run_blocking(const Node& node, KernelContext& context) {
+  bool finished = false;
+  std::optional<Error> error;
+  ContextBuilder(context).on_finish([&](const Error* e) {
+    finished = true;
+    if (e) error = *e;
+  });
+  node.def().blocking(context);
+  if (!finished) throw internal_error("{} waits, which run_kernel() does not", node.name());
+  if (error) throw *error;
 }
 
 // What a reference output stands for, once the kernel has run.
-void set_references(const Node& node, std::span<const KernelInput> inputs, std::span<Tensor> outputs) {
+void set_references(const Node& node, std::span<const KernelInput> inputs,
+                    std::span<Tensor> outputs) {
   for (int i = 0; i < node.outputs(); ++i) {
     if (!node.output_is_ref(i) || outputs[size_t(i)].valid()) continue;
     for (const KernelInput& input : inputs) {
@@ -69,15 +83,7 @@ std::vector<Tensor> run_kernel(const Node& node, std::vector<KernelInput> inputs
   if (def.kernel) {
     def.kernel(context);
   } else if (def.blocking) {
-    bool finished = false;
-    std::optional<Error> error;
-    builder.on_finish([&](const Error* e) {
-      finished = true;
-      if (e) error = *e;
-    });
-    def.blocking(context);
-    if (!finished) throw internal_error("{} waits, which run_kernel() does not", node.name());
-    if (error) throw *error;
+    run_blocking(node, context);
   } else {
     throw unimplemented("{} has no kernel", node.op());
   }

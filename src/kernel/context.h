@@ -1,7 +1,7 @@
 #pragma once
 
-// What a kernel may touch. One context per node and run; built once per memory layout and reused, so
-// that a step costs a kernel call and no bookkeeping.
+// What a kernel may touch. One context per node and run; built once per memory layout and reused,
+// so that a step costs a kernel call and no bookkeeping.
 
 #include <functional>
 #include <memory>
@@ -81,7 +81,9 @@ class KernelContext {
 class ContextBuilder {
  public:
   explicit ContextBuilder(KernelContext& context) : c_(context) {}
-  void node(const Node* node, std::shared_ptr<void> state) { c_.node_ = node, c_.state_ = std::move(state); }
+  void node(const Node* node, std::shared_ptr<void> state) {
+    c_.node_ = node, c_.state_ = std::move(state);
+  }
   void input(const Tensor* value, std::shared_ptr<Variable> variable) {
     c_.inputs_.push_back(value);
     c_.variables_.push_back(std::move(variable));

@@ -7,8 +7,8 @@
 namespace capstan {
 namespace {
 
-constexpr int64_t kTile = 1024;           // elements: a few tiles fit the first-level cache
-constexpr int64_t kPiece = 64 * 1024;     // element operations that are worth a thread's attention
+constexpr int64_t kTile = 1024;        // elements: a few tiles fit the first-level cache
+constexpr int64_t kPiece = 64 * 1024;  // element operations that are worth a thread's attention
 constexpr size_t kStackScratch = 48 * 1024;
 constexpr size_t kAlign = 64;
 
@@ -118,16 +118,15 @@ void ElementwiseChain::cut(BoundChain& bound) const {
   bound.pieces_ = ceil_div(bound.tiles_, bound.tiles_per_piece_);
 }
 
-void ElementwiseChain::bind_sources(BoundChain& bound,
-                                    std::span<const Shape* const> inputs) const {
+void ElementwiseChain::bind_sources(BoundChain& bound, std::span<const Shape* const> inputs) const {
   using Kind = BoundChain::Source::Kind;
   const auto rank = size_t(bound.dims_.rank);
   for (size_t i = 0; i < inputs.size(); ++i) {
     BoundChain::Source source{.element = dtype_size(input_types_[i])};
     if (inputs[i]->elements() != bound.elements_) {
       const Strides& strides = bound.dims_.strides[i];
-      const bool repeats =
-          std::all_of(strides.begin(), strides.begin() + long(rank) - 1, [](int64_t s) { return s == 0; });
+      const bool repeats = std::all_of(strides.begin(), strides.begin() + long(rank) - 1,
+                                       [](int64_t s) { return s == 0; });
       const bool scalar = repeats && strides[rank - 1] == 0;
       if (scalar || (repeats && !bound.by_row_)) {
         source.kind = Kind::kConstant;
@@ -153,7 +152,8 @@ void ElementwiseChain::bind_ops(BoundChain& bound) const {
   auto release = [&](const ChainOp& op, int index, bool same_size) {
     for (size_t a = 0; a < op.args.size(); ++a) {
       const int arg = op.args[a];
-      const bool again = std::find(op.args.begin(), op.args.begin() + long(a), arg) != op.args.begin() + long(a);
+      const bool again =
+          std::find(op.args.begin(), op.args.begin() + long(a), arg) != op.args.begin() + long(a);
       if (again || arg < inputs || last_use_[size_t(arg)] != index) continue;
       const ChainOp& maker = ops_[size_t(arg - inputs)];
       if (bound.ops_[size_t(arg - inputs)].kept) continue;
@@ -215,9 +215,8 @@ void BoundChain::run_direct(std::span<const Tensor* const> inputs, Tensor& outpu
   };
   if (pieces_ == 1) return run(0, elements_);
   const int64_t step = tiles_per_piece_ * tile_;
-  pool.parallel_for(pieces_, [&](int64_t piece) {
-    run(piece * step, std::min(step, elements_ - piece * step));
-  });
+  pool.parallel_for(
+      pieces_, [&](int64_t piece) { run(piece * step, std::min(step, elements_ - piece * step)); });
 }
 
 void BoundChain::run_piece(int64_t piece, std::span<const Tensor* const> inputs,
@@ -229,7 +228,8 @@ void BoundChain::run_piece(int64_t piece, std::span<const Tensor* const> inputs,
   for (auto [output, input] : late_reads_) {
     tiles.staged[size_t(input)] |= outputs[size_t(output)]->raw() == inputs[size_t(input)]->raw();
   }
-  for (size_t i = 0; i < ops_.size(); ++i) tiles.at[sources_.size() + i] = tiles.scratch + ops_[i].scratch;
+  for (size_t i = 0; i < ops_.size(); ++i)
+    tiles.at[sources_.size() + i] = tiles.scratch + ops_[i].scratch;
   fill_constants(inputs, tiles);
   const int64_t first = piece * tiles_per_piece_;
   const int64_t last = std::min(first + tiles_per_piece_, tiles_);
@@ -273,7 +273,8 @@ void BoundChain::move_inputs(std::span<const Tensor* const> inputs, Tiles& tiles
         tiles.at[i] = std::memcpy(own, tiles.at[i], size_t(tiles.length) * source.element);
         break;
       case Source::Kind::kRowCopy:
-        tiles.at[i] = data + size_t(row_offset(dims_, dims_.strides[i], row) + column) * source.element;
+        tiles.at[i] =
+            data + size_t(row_offset(dims_, dims_.strides[i], row) + column) * source.element;
         break;
       case Source::Kind::kRowFill:
         tiles.at[i] = own;

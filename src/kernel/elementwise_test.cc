@@ -16,7 +16,8 @@ void mul(const void* const* in, void* out, int64_t n) {
   for (int64_t i = 0; i < n; ++i) static_cast<float*>(out)[i] = a[i] * b[i];
 }
 void widen(const void* const* in, void* out, int64_t n) {
-  for (int64_t i = 0; i < n; ++i) static_cast<double*>(out)[i] = static_cast<const float*>(in[0])[i];
+  for (int64_t i = 0; i < n; ++i)
+    static_cast<double*>(out)[i] = static_cast<const float*>(in[0])[i];
 }
 void narrow(const void* const* in, void* out, int64_t n) {
   for (int64_t i = 0; i < n; ++i) {
@@ -71,18 +72,18 @@ TEST(Elementwise, BroadcastsEveryKindOfOperand) {
   expect_sum({7}, {7}, {7});
   expect_sum({5000}, {}, {5000});
   expect_sum({}, {3, 5}, {3, 5});
-  expect_sum({100, 10}, {10}, {100, 10});                // a row that repeats within a tile
-  expect_sum({100, 10}, {100, 1}, {100, 10});            // a column
-  expect_sum({30, 784}, {784}, {30, 784});               // rows as tiles
-  expect_sum({30, 784}, {30, 1}, {30, 784});             // one element per row
-  expect_sum({3, 5000}, {5000}, {3, 5000});              // several tiles per row
+  expect_sum({100, 10}, {10}, {100, 10});      // a row that repeats within a tile
+  expect_sum({100, 10}, {100, 1}, {100, 10});  // a column
+  expect_sum({30, 784}, {784}, {30, 784});     // rows as tiles
+  expect_sum({30, 784}, {30, 1}, {30, 784});   // one element per row
+  expect_sum({3, 5000}, {5000}, {3, 5000});    // several tiles per row
   expect_sum({3, 5000}, {3, 1}, {3, 5000});
   expect_sum({4, 1, 6}, {5, 1}, {4, 5, 6});
   expect_sum({4, 1, 600}, {5, 1}, {4, 5, 600});
   expect_sum({2, 3, 4, 5}, {2, 1, 4, 1}, {2, 3, 4, 5});
   expect_sum({2, 3, 4, 5}, {3, 1, 5}, {2, 3, 4, 5});
-  expect_sum({1, 700}, {9, 1}, {9, 700});                // neither is full
-  expect_sum({300000}, {300000}, {300000});              // several pieces
+  expect_sum({1, 700}, {9, 1}, {9, 700});    // neither is full
+  expect_sum({300000}, {300000}, {300000});  // several pieces
   expect_sum({40000, 7}, {7}, {40000, 7});
 }
 
@@ -102,8 +103,8 @@ TEST(Elementwise, NamesTheShapeThatDoesNotBroadcast) {
 TEST(Elementwise, KeepsSeveralRegistersAndChangesWidth) {
   // y = a + b; d = double(y); f = float(d); z = f * a
   const ElementwiseChain chain(
-      {{add, {0, 1}, kF}, {widen, {2}, DType::kDouble}, {narrow, {3}, kF}, {mul, {4, 0}, kF}}, {kF, kF},
-      {5, 2});
+      {{add, {0, 1}, kF}, {widen, {2}, DType::kDouble}, {narrow, {3}, kF}, {mul, {4, 0}, kF}},
+      {kF, kF}, {5, 2});
   const Tensor a = counting({3000}), b = counting({3000}, 2);
   Tensor z(kF, Shape{3000}), y(kF, Shape{3000});
   const Tensor* inputs[] = {&a, &b};

@@ -8,7 +8,8 @@
 namespace capstan {
 namespace {
 
-// The generator's published constants (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3").
+// The generator's published constants (Salmon et al., "Parallel random numbers: as easy as 1, 2,
+// 3").
 constexpr uint32_t kMultiplierA = 0xD2511F53, kMultiplierB = 0xCD9E8D57;
 constexpr uint32_t kWeylA = 0x9E3779B9, kWeylB = 0xBB67AE85;
 
@@ -169,8 +170,8 @@ Philox::Block Philox::next() {
   std::array<uint32_t, 2> key = key_;
   for (int round = 0; round < 10; ++round) {
     const uint64_t a = uint64_t(kMultiplierA) * block[0], b = uint64_t(kMultiplierB) * block[2];
-    block = {uint32_t(b >> 32) ^ block[1] ^ key[0], uint32_t(b), uint32_t(a >> 32) ^ block[3] ^ key[1],
-             uint32_t(a)};
+    block = {uint32_t(b >> 32) ^ block[1] ^ key[0], uint32_t(b),
+             uint32_t(a >> 32) ^ block[3] ^ key[1], uint32_t(a)};
     key[0] += kWeylA;
     key[1] += kWeylB;
   }

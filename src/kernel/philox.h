@@ -1,8 +1,9 @@
 #pragma once
 
-// Random numbers that equal TensorFlow's for equal seeds: the counter-based generator Philox 4x32-10
-// and the ways in which TensorFlow makes uniform, normal and truncated normal values out of it.
-// Element i of an output follows from (seeds, blocks skipped, i) alone, never from the cut of work.
+// Random numbers that equal TensorFlow's for equal seeds: the counter-based generator Philox
+// 4x32-10 and the ways in which TensorFlow makes uniform, normal and truncated normal values out of
+// it. Element i of an output follows from (seeds, blocks skipped, i) alone, never from the cut of
+// work.
 
 #include <array>
 #include <cstdint>
@@ -37,7 +38,8 @@ void fill_uniform(const Philox& stream, Tensor& out, ThreadPool& pool);  // [0, 
 void fill_normal(const Philox& stream, Tensor& out, ThreadPool& pool);
 void fill_truncated_normal(const Philox& stream, Tensor& out, ThreadPool& pool);  // within (-2, 2)
 // int32 and int64, in [low, high); the caller has seen to low < high.
-void fill_uniform_int(const Philox& stream, int64_t low, int64_t high, Tensor& out, ThreadPool& pool);
+void fill_uniform_int(const Philox& stream, int64_t low, int64_t high, Tensor& out,
+                      ThreadPool& pool);
 
 // The words of a stream one by one.
 class PhiloxWords {

@@ -34,7 +34,8 @@ void expect_floats(const Tensor& out, const std::vector<uint32_t>& bits) {
 void expect_doubles(const Tensor& out, const std::vector<uint64_t>& bits) {
   for (int64_t i = 0; i < 10; ++i) {
     const double got = out.data<double>()[i < 7 ? i : out.size() - 10 + i];
-    EXPECT_LE(std::abs(std::bit_cast<int64_t>(got) - std::bit_cast<int64_t>(bits[size_t(i)])), 1) << i;
+    EXPECT_LE(std::abs(std::bit_cast<int64_t>(got) - std::bit_cast<int64_t>(bits[size_t(i)])), 1)
+        << i;
   }
 }
 

@@ -32,7 +32,8 @@ void copy_elements(const Tensor& from, Tensor& to, int64_t at) {
   }
 }
 
-Tensor stack_part(const std::vector<Tuple>& rows, size_t part, DType dtype, const Shape& row_shape) {
+Tensor stack_part(const std::vector<Tuple>& rows, size_t part, DType dtype,
+                  const Shape& row_shape) {
   Shape shape{int64_t(rows.size())};
   for (int64_t dim : row_shape.dims()) shape.push_back(dim);
   Tensor out(dtype, shape);
@@ -77,14 +78,16 @@ void FifoQueue::check(const Tuple& tuple, bool batch) const {
                              dtype_name(types_[i]), dtype_name(tuple[i].dtype()));
     }
     if (batch && (shape.rank() == 0 || shape[0] != tuple[0].shape()[0])) {
-      throw invalid_argument("component {} of a batch for queue '{}' has shape {}: all components "
-                             "need the same number of rows along dimension 0",
-                             i, name_, shape);
+      throw invalid_argument(
+          "component {} of a batch for queue '{}' has shape {}: all components "
+          "need the same number of rows along dimension 0",
+          i, name_, shape);
     }
     const Shape row = batch ? Shape(shape.dims().subspan(1)) : shape;
     if (!shapes_.empty() && !row.compatible_with(shapes_[i])) {
-      throw invalid_argument("Shape mismatch in tuple component {} of queue '{}'. Expected {}, got {}",
-                             i, name_, shapes_[i], row);
+      throw invalid_argument(
+          "Shape mismatch in tuple component {} of queue '{}'. Expected {}, got {}", i, name_,
+          shapes_[i], row);
     }
   }
 }
@@ -109,9 +112,10 @@ void FifoQueue::dequeue(Cancellation* cancellation, DoneTuple done) {
 void FifoQueue::dequeue_many(int64_t n, bool up_to, Cancellation* cancellation, DoneTuple done) {
   if (n < 0) throw invalid_argument("cannot dequeue {} elements from queue '{}'", n, name_);
   if (shapes_.empty() || !std::ranges::all_of(shapes_, &Shape::fully_defined)) {
-    throw invalid_argument("queue '{}': FIFOQueue's DequeueMany and DequeueUpTo require the components "
-                           "to have specified shapes: give the queue its shapes",
-                           name_);
+    throw invalid_argument(
+        "queue '{}': FIFOQueue's DequeueMany and DequeueUpTo require the components "
+        "to have specified shapes: give the queue its shapes",
+        name_);
   }
   if (n == 0) return done(nullptr, stack({}, types_, shapes_));
   start(Consumer{.wanted = n,

@@ -27,7 +27,8 @@ class FifoQueue : public Resource {
   using DoneTuple = std::function<void(const Error*, Tuple)>;
 
   // capacity < 0: unbounded. shapes may be empty (any).
-  FifoQueue(std::string name, int64_t capacity, std::vector<DType> types, std::vector<Shape> shapes);
+  FifoQueue(std::string name, int64_t capacity, std::vector<DType> types,
+            std::vector<Shape> shapes);
 
   std::string_view kind() const override { return "FIFOQueue"; }
   const std::string& name() const { return name_; }
@@ -43,8 +44,9 @@ class FifoQueue : public Resource {
   // Later enqueues fail with Cancelled; waiting dequeues fail with OutOfRange once it is empty.
   // Takes effect, as in TensorFlow, when the enqueues that wait now have gone in, or at once when
   // they are to be cancelled. Closing twice (without cancelling) fails with Cancelled.
-  void close(bool cancel_pending_enqueues, Cancellation* cancellation = nullptr,
-             Done done = [](const Error*) {});
+  void close(
+      bool cancel_pending_enqueues, Cancellation* cancellation = nullptr,
+      Done done = [](const Error*) {});
   int64_t size() const;
   bool closed() const;
 

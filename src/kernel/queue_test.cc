@@ -49,7 +49,9 @@ std::shared_ptr<FifoQueue> make_queue(int64_t capacity = -1) {
 
 class Fifo : public testing::Test {
  protected:
-  void put(int64_t value, Outcome& outcome) { queue->enqueue(number(value), &cancellation, note(outcome)); }
+  void put(int64_t value, Outcome& outcome) {
+    queue->enqueue(number(value), &cancellation, note(outcome));
+  }
   void put(int64_t value) {
     Outcome outcome;
     put(value, outcome);
@@ -136,8 +138,9 @@ TEST_F(Fifo, AClosedQueueRefusesEnqueuesAndHandsOutWhatItHas) {
   EXPECT_EQ(take(), 1);
   take(empty);
   EXPECT_EQ(empty.code(), Code::kOutOfRange);
-  EXPECT_EQ(empty.error->message(),
-            "FIFOQueue 'tokens' is closed and has insufficient elements (requested 1, current size 0)");
+  EXPECT_EQ(
+      empty.error->message(),
+      "FIFOQueue 'tokens' is closed and has insufficient elements (requested 1, current size 0)");
 }
 
 TEST_F(Fifo, CloseFailsDequeuesThatWait) {
@@ -246,12 +249,14 @@ TEST_F(Fifo, RefusesTuplesOfOtherTypesAndShapes) {
 }
 
 TEST(FifoQueue, DequeueManyNeedsShapes) {
-  auto queue = std::make_shared<FifoQueue>("any", -1, std::vector{DType::kInt64}, std::vector<Shape>{});
+  auto queue =
+      std::make_shared<FifoQueue>("any", -1, std::vector{DType::kInt64}, std::vector<Shape>{});
   EXPECT_THROW(queue->dequeue_many(2, false, nullptr, {}), Error);
 }
 
 TEST(FifoQueue, StringsSurviveBatches) {
-  auto queue = std::make_shared<FifoQueue>("names", -1, std::vector{DType::kString}, std::vector{Shape{}});
+  auto queue =
+      std::make_shared<FifoQueue>("names", -1, std::vector{DType::kString}, std::vector{Shape{}});
   Outcome in, out;
   queue->enqueue_many({Tensor::of<std::string>({2}, {"a", "a string that is not short any more"})},
                       nullptr, note(in));
@@ -266,7 +271,8 @@ TEST(FifoQueue, ManyThreadsLoseAndDoubleNothing) {
   std::vector<std::jthread> threads;
   for (int t = 0; t < 3; ++t) {
     threads.emplace_back([&, t] {
-      for (int64_t i = 0; i < kEach; ++i) queue->enqueue(number(t * kEach + i), nullptr, [](const Error*) {});
+      for (int64_t i = 0; i < kEach; ++i)
+        queue->enqueue(number(t * kEach + i), nullptr, [](const Error*) {});
     });
     threads.emplace_back([&] {
       for (int64_t i = 0; i < kEach; ++i) {

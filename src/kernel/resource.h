@@ -1,8 +1,8 @@
 #pragma once
 
 // Anything that lives on a task longer than a step and is not a variable: queues, accumulators.
-// A handle to one travels between ops of a task as a tensor (dtype resource, or a string reference in
-// ops of TensorFlow's older kind) whose owner is the object itself.
+// A handle to one travels between ops of a task as a tensor (dtype resource, or a string reference
+// in ops of TensorFlow's older kind) whose owner is the object itself.
 
 #include <memory>
 #include <string>

@@ -15,7 +15,8 @@ Tensor Variable::value() const {
   std::lock_guard lock(mutex_);
   if (!value_.valid()) {
     throw failed_precondition(
-        "Attempting to use uninitialized value {}: run its initializer (or restore a checkpoint) first",
+        "Attempting to use uninitialized value {}: run its initializer (or restore a checkpoint) "
+        "first",
         name_);
   }
   return value_;
@@ -56,9 +57,10 @@ std::shared_ptr<Variable> VariableStore::get(std::string_view container, std::st
   auto& variable = variables_[{std::string(container), std::string(name)}];
   if (!variable) variable = std::make_shared<Variable>(std::string(name), dtype);
   if (variable->dtype() != dtype) {
-    throw invalid_argument("variable {} exists as {}, it cannot also be {}: give one of them another "
-                           "name or shared_name",
-                           name, dtype_name(variable->dtype()), dtype_name(dtype));
+    throw invalid_argument(
+        "variable {} exists as {}, it cannot also be {}: give one of them another "
+        "name or shared_name",
+        name, dtype_name(variable->dtype()), dtype_name(dtype));
   }
   return variable;
 }

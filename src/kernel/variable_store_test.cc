@@ -22,7 +22,8 @@ TEST(Variable, IsNamedWhenItIsReadBeforeItsInitializer) {
   Variable w("w", DType::kFloat);
   EXPECT_FALSE(w.initialized());
   const std::string message = message_of([&] { w.value(); });
-  EXPECT_TRUE(message.starts_with("FailedPrecondition: Attempting to use uninitialized value w")) << message;
+  EXPECT_TRUE(message.starts_with("FailedPrecondition: Attempting to use uninitialized value w"))
+      << message;
 }
 
 TEST(Variable, AnAssignmentOfTheSameShapeKeepsTheBuffer) {
@@ -69,7 +70,8 @@ TEST(VariableStore, TheFirstCreationFixesTheType) {
   EXPECT_EQ(store.get("", "w", DType::kFloat), first);
   EXPECT_NE(store.get("box", "w", DType::kFloat), first);
   const std::string message = message_of([&] { store.get("", "w", DType::kInt64); });
-  EXPECT_NE(message.find("variable w exists as float32, it cannot also be int64"), std::string::npos)
+  EXPECT_NE(message.find("variable w exists as float32, it cannot also be int64"),
+            std::string::npos)
       << message;
 }
 

@@ -23,10 +23,12 @@ void conditional_accumulator(KernelContext& c) {
   const AttrMap& attrs = c.node().attrs();
   const DType dtype = attrs.get<DType>("dtype");
   const Shape& shape = attrs.get<Shape>("shape");
-  auto made = make_handle<Accumulator>(c, "ConditionalAccumulator", [&]() -> std::shared_ptr<Resource> {
-    return std::make_shared<Accumulator>(resource_name(c.node()), dtype, shape,
-                                         reduction_from(attrs.get<std::string>("reduction_type")));
-  });
+  auto made =
+      make_handle<Accumulator>(c, "ConditionalAccumulator", [&]() -> std::shared_ptr<Resource> {
+        return std::make_shared<Accumulator>(
+            resource_name(c.node()), dtype, shape,
+            reduction_from(attrs.get<std::string>("reduction_type")));
+      });
   if (made->dtype() == dtype && made->shape() == shape) return;
   throw invalid_argument("shared accumulator '{}' is {} {}, it cannot also be {} {}", made->name(),
                          dtype_name(made->dtype()), made->shape(), dtype_name(dtype), shape);
@@ -39,11 +41,12 @@ void apply_gradient(KernelContext& c) {
 void take_gradient(KernelContext& c) {
   begin_waiting(c, [&] {
     auto accumulator = resource_of<Accumulator>(c.in(0));
-    accumulator->take(scalar_in<int32_t>(c, 1), &c.cancellation(), [&c](const Error* error, Tensor value) {
-      if (error) return c.fail(*error);
-      c.set_out(0, std::move(value));
-      c.done();
-    });
+    accumulator->take(scalar_in<int32_t>(c, 1), &c.cancellation(),
+                      [&c](const Error* error, Tensor value) {
+                        if (error) return c.fail(*error);
+                        c.set_out(0, std::move(value));
+                        c.done();
+                      });
   });
 }
 

@@ -82,7 +82,8 @@ constexpr OpDef kPlaceholderWithDefault = {
     .samples = {"float[2,3] shape=[2,3]"},
 };
 
-// --- Assert, Print -------------------------------------------------------------------------------------
+// --- Assert, Print
+// -------------------------------------------------------------------------------------
 
 std::string brackets(KernelContext& c, int first, std::string_view between) {
   const int64_t summarize = c.node().attrs().get<int64_t>("summarize");
@@ -127,7 +128,8 @@ void print(KernelContext& c) {
   auto& left = c.state<PrintState>().left;
   const bool limited = c.node().attrs().get<int64_t>("first_n") >= 0;
   if (!limited || left.fetch_sub(1) > 0) {
-    const std::string line = c.node().attrs().get<std::string>("message") + brackets(c, 1, "") + "\n";
+    const std::string line =
+        c.node().attrs().get<std::string>("message") + brackets(c, 1, "") + "\n";
     std::fwrite(line.data(), 1, line.size(), stderr);
   }
   c.set_out(0, c.in(0));

@@ -14,8 +14,8 @@ namespace {
 class DataFlow : public RowTest {
  protected:
   DataFlow()
-      : RowTest({queue_ops(), accumulator_ops(), random_ops(), summary_ops(), io_ops(), control_ops(),
-                 state_ops()}) {}
+      : RowTest({queue_ops(), accumulator_ops(), random_ops(), summary_ops(), io_ops(),
+                 control_ops(), state_ops()}) {}
 };
 
 const std::vector<DType> kInt64s = {DType::kInt64};
@@ -30,18 +30,20 @@ TEST_F(DataFlow, AQueueHandsOutWhatWasEnqueued) {
   run("QueueEnqueueManyV2", {queue, Tensor::of<int64_t>({2}, {6, 7})});
   EXPECT_EQ(*run("QueueSizeV2", {queue})[0].data<int32_t>(), 3);
   EXPECT_EQ(*run("QueueDequeueV2", {queue}, {{"component_types", kInt64s}})[0].data<int64_t>(), 5);
-  auto many = run("QueueDequeueManyV2", {queue, Tensor::scalar<int32_t>(2)}, {{"component_types", kInt64s}});
+  auto many = run("QueueDequeueManyV2", {queue, Tensor::scalar<int32_t>(2)},
+                  {{"component_types", kInt64s}});
   EXPECT_TRUE(many[0].equals(Tensor::of<int64_t>({2}, {6, 7})));
   run("QueueCloseV2", {queue});
   EXPECT_TRUE(*run("QueueIsClosedV2", {queue})[0].data<bool>());
-  const std::string message =
-      message_of([&] { run("QueueDequeueV2", {queue}, {{"component_types", kInt64s}}); });
+  const std::string message = message_of([&] {
+    run("QueueDequeueV2", {queue}, {{"component_types", kInt64s}});
+  });
   EXPECT_TRUE(message.starts_with("OutOfRange: FIFOQueue 'FIFOQueueV2' is closed")) << message;
 }
 
 TEST_F(DataFlow, DequeuedShapesAreKnownFromTheQueue) {
-  Output queue = graph.add("FIFOQueueV2", {}, {{"component_types", kInt64s},
-                                               {"shapes", std::vector<Shape>{Shape{4}}}});
+  Output queue = graph.add(
+      "FIFOQueueV2", {}, {{"component_types", kInt64s}, {"shapes", std::vector<Shape>{Shape{4}}}});
   Output one = graph.add("QueueDequeueV2", {queue}, {{"component_types", kInt64s}});
   EXPECT_EQ(one.shape(), (Shape{4}));
   Output n = graph.add("Placeholder", {}, {{"dtype", DType::kInt32}});
@@ -61,9 +63,10 @@ TEST_F(DataFlow, SharedQueuesBelongToTheTaskOthersToTheSession) {
   EXPECT_THROW(handle("FIFOQueueV2", {{"component_types", std::vector<DType>{DType::kFloat}},
                                       {"shared_name", std::string("q")}}),
                Error);
-  EXPECT_THROW(handle("ResourceConditionalAccumulator",
-                      {{"dtype", DType::kFloat}, {"shape", Shape{}}, {"shared_name", std::string("q")}}),
-               Error);
+  EXPECT_THROW(
+      handle("ResourceConditionalAccumulator",
+             {{"dtype", DType::kFloat}, {"shape", Shape{}}, {"shared_name", std::string("q")}}),
+      Error);
 }
 
 TEST_F(DataFlow, AnAccumulatorAveragesAndCountsItsSteps) {
@@ -71,9 +74,11 @@ TEST_F(DataFlow, AnAccumulatorAveragesAndCountsItsSteps) {
       handle("ResourceConditionalAccumulator", {{"dtype", DType::kFloat}, {"shape", Shape{2}}});
   const Tensor grad = Tensor::of<float>({2}, {1, 3});
   run("ResourceAccumulatorApplyGradient", {acc, Tensor::scalar<int64_t>(0), grad});
-  run("ResourceAccumulatorApplyGradient", {acc, Tensor::scalar<int64_t>(0), Tensor::of<float>({2}, {3, 5})});
+  run("ResourceAccumulatorApplyGradient",
+      {acc, Tensor::scalar<int64_t>(0), Tensor::of<float>({2}, {3, 5})});
   EXPECT_EQ(*run("ResourceAccumulatorNumAccumulated", {acc})[0].data<int32_t>(), 2);
-  auto mean = run("ResourceAccumulatorTakeGradient", {acc, Tensor::scalar<int32_t>(2)}, {{"dtype", DType::kFloat}});
+  auto mean = run("ResourceAccumulatorTakeGradient", {acc, Tensor::scalar<int32_t>(2)},
+                  {{"dtype", DType::kFloat}});
   EXPECT_TRUE(mean[0].equals(Tensor::of<float>({2}, {2, 4})));
   run("ResourceAccumulatorApplyGradient", {acc, Tensor::scalar<int64_t>(0), grad});  // stale
   run("ResourceAccumulatorSetGlobalStep", {acc, Tensor::scalar<int64_t>(0)});
@@ -81,12 +86,14 @@ TEST_F(DataFlow, AnAccumulatorAveragesAndCountsItsSteps) {
   EXPECT_EQ(*run("ResourceAccumulatorNumAccumulated", {acc})[0].data<int32_t>(), 1);
 }
 
-// --- Random --------------------------------------------------------------------------------------------
+// --- Random
+// --------------------------------------------------------------------------------------------
 
 TEST_F(DataFlow, ARandomStreamGoesOnFromRunToRunOfASession) {
   const Tensor ten = Tensor::of<int32_t>({1}, {10});
-  Node& uniform = node("RandomUniform", {ten},
-                       {{"seed", int64_t(87654321)}, {"seed2", int64_t(5)}, {"dtype", DType::kFloat}});
+  Node& uniform =
+      node("RandomUniform", {ten},
+           {{"seed", int64_t(87654321)}, {"seed2", int64_t(5)}, {"dtype", DType::kFloat}});
   const Tensor first = run(uniform, {ten})[0].clone(), second = run(uniform, {ten})[0].clone();
   uint32_t bits;
   std::memcpy(&bits, first.raw(), 4);
@@ -108,8 +115,10 @@ TEST_F(DataFlow, ShufflesAsTensorFlowDoes) {
   Tensor rows(DType::kInt32, Shape{12});
   for (int32_t i = 0; i < 12; ++i) rows.data<int32_t>()[i] = i;
   Node& shuffle = node("RandomShuffle", {rows}, {{"seed", int64_t(3)}, {"seed2", int64_t(4)}});
-  EXPECT_TRUE(run(shuffle, {rows})[0].equals(Tensor::of<int32_t>({12}, {9, 5, 3, 1, 11, 6, 7, 8, 0, 4, 2, 10})));
-  EXPECT_TRUE(run(shuffle, {rows})[0].equals(Tensor::of<int32_t>({12}, {2, 10, 11, 0, 9, 7, 1, 6, 4, 3, 5, 8})));
+  EXPECT_TRUE(run(shuffle, {rows})[0].equals(
+      Tensor::of<int32_t>({12}, {9, 5, 3, 1, 11, 6, 7, 8, 0, 4, 2, 10})));
+  EXPECT_TRUE(run(shuffle, {rows})[0].equals(
+      Tensor::of<int32_t>({12}, {2, 10, 11, 0, 9, 7, 1, 6, 4, 3, 5, 8})));
   Node& pairs = node("RandomShuffle", {rows}, {{"seed", int64_t(3)}, {"seed2", int64_t(4)}});
   EXPECT_TRUE(run(pairs, {rows.reshaped({6, 2})})[0].equals(
       Tensor::of<int32_t>({6, 2}, {6, 7, 2, 3, 0, 1, 10, 11, 4, 5, 8, 9})));
@@ -117,12 +126,14 @@ TEST_F(DataFlow, ShufflesAsTensorFlowDoes) {
 
 TEST_F(DataFlow, AnEmptyRangeOfIntegersIsRefused) {
   const std::string message = message_of([&] {
-    run("RandomUniformInt", {Tensor::of<int32_t>({1}, {2}), Tensor::scalar<int32_t>(5), Tensor::scalar<int32_t>(5)});
+    run("RandomUniformInt",
+        {Tensor::of<int32_t>({1}, {2}), Tensor::scalar<int32_t>(5), Tensor::scalar<int32_t>(5)});
   });
   EXPECT_EQ(message, "InvalidArgument: Need minval < maxval, got 5 >= 5");
 }
 
-// --- Summaries -----------------------------------------------------------------------------------------
+// --- Summaries
+// -----------------------------------------------------------------------------------------
 
 std::string hex(const std::string& bytes) {
   std::string text;
@@ -136,18 +147,26 @@ TEST_F(DataFlow, AScalarSummaryHasTensorFlowsBytes) {
 }
 
 TEST_F(DataFlow, AHistogramHasTensorFlowsBytes) {
-  auto summary = run("HistogramSummary", {Tensor::scalar<std::string>("h"),
-                                          Tensor::of<float>({8}, {0, 0, 1, -1, 2.5f, 1e-13f, -3e21f, 7})});
+  auto summary =
+      run("HistogramSummary", {Tensor::scalar<std::string>("h"),
+                               Tensor::of<float>({8}, {0, 0, 1, -1, 2.5f, 1e-13f, -3e21f, 7})});
   EXPECT_EQ(hex(*summary[0].data<std::string>()),
-            "0a87020a01682a810209000000a02b5464c4110000000000001c4019000000000000204021000000a02b5464c42940"
-            "f286da27d4d9483268ffffffffffffefff4c549f02238315c42b14facdbe24f0bf08996919155aedbf00000000000000"
-            "0011ea2d819997713d08996919155aed3f2b14facdbe24f03f77603c0e66080340ea360f76a3ef04402988ead0c2261b"
-            "40612f354cd6dd1d40ffffffffffffef7f3a680000000000000000000000000000f03f00000000000000000000000000"
-            "00f03f000000000000000000000000000008400000000000000000000000000000f03f0000000000000000000000000000"
+            "0a87020a01682a810209000000a02b5464c4110000000000001c4019000000000000204021000000a02b54"
+            "64c42940"
+            "f286da27d4d9483268ffffffffffffefff4c549f02238315c42b14facdbe24f0bf08996919155aedbf0000"
+            "0000000000"
+            "0011ea2d819997713d08996919155aed3f2b14facdbe24f03f77603c0e66080340ea360f76a3ef04402988"
+            "ead0c2261b"
+            "40612f354cd6dd1d40ffffffffffffef7f3a680000000000000000000000000000f03f0000000000000000"
+            "0000000000"
+            "00f03f000000000000000000000000000008400000000000000000000000000000f03f0000000000000000"
+            "000000000000"
             "f03f0000000000000000000000000000f03f0000000000000000");
-  auto empty = run("HistogramSummary", {Tensor::scalar<std::string>("h"), Tensor(DType::kFloat, Shape{0})});
-  EXPECT_EQ(hex(*empty[0].data<std::string>()),
-            "0a2b0a01682a2609ffffffffffffef7f11ffffffffffffefff3208ffffffffffffef7f3a080000000000000000");
+  auto empty =
+      run("HistogramSummary", {Tensor::scalar<std::string>("h"), Tensor(DType::kFloat, Shape{0})});
+  EXPECT_EQ(
+      hex(*empty[0].data<std::string>()),
+      "0a2b0a01682a2609ffffffffffffef7f11ffffffffffffefff3208ffffffffffffef7f3a080000000000000000");
 }
 
 TEST_F(DataFlow, MergedSummariesKeepTheirOrderAndRefuseDoubleTags) {
@@ -158,15 +177,19 @@ TEST_F(DataFlow, MergedSummariesKeepTheirOrderAndRefuseDoubleTags) {
   ASSERT_TRUE(summary.ParseFromString(*both.data<std::string>()));
   ASSERT_EQ(summary.value_size(), 2);
   EXPECT_EQ(summary.value(0).tag(), "b");
-  EXPECT_EQ(message_of([&] { run("MergeSummary", {a, a}); }),
+  EXPECT_EQ(message_of([&] {
+              run("MergeSummary", {a, a});
+            }),
             "InvalidArgument: Duplicate tag a found in summary inputs");
 }
 
-// --- Checkpoints ---------------------------------------------------------------------------------------
+// --- Checkpoints
+// ---------------------------------------------------------------------------------------
 
 class Folder {
  public:
-  Folder() : path_(std::filesystem::temp_directory_path() / fmt::format("capstan-io-{}", getpid())) {
+  Folder()
+      : path_(std::filesystem::temp_directory_path() / fmt::format("capstan-io-{}", getpid())) {
     std::filesystem::create_directories(path_);
   }
   ~Folder() { std::filesystem::remove_all(path_); }
@@ -182,12 +205,16 @@ TEST_F(DataFlow, WhatIsSavedInShardsIsRestored) {
   const Folder folder;
   const Tensor none = Tensor::of<std::string>({1}, {""});
   auto part = [&](int32_t i) {
-    return run("ShardedFilename", {text(folder.file("parts/p")), Tensor::scalar(i), Tensor::scalar<int32_t>(2)})[0];
+    return run("ShardedFilename",
+               {text(folder.file("parts/p")), Tensor::scalar(i), Tensor::scalar<int32_t>(2)})[0];
   };
   EXPECT_TRUE(part(1).data<std::string>()->ends_with("p-00001-of-00002"));
-  run("SaveV2", {part(0), Tensor::of<std::string>({1}, {"w"}), none, Tensor::of<float>({2}, {1, 2})});
-  run("SaveV2", {part(1), Tensor::of<std::string>({1}, {"step"}), none, Tensor::scalar<int64_t>(7)});
-  const Tensor prefixes = Tensor::of<std::string>({2}, {*part(0).data<std::string>(), *part(1).data<std::string>()});
+  run("SaveV2",
+      {part(0), Tensor::of<std::string>({1}, {"w"}), none, Tensor::of<float>({2}, {1, 2})});
+  run("SaveV2",
+      {part(1), Tensor::of<std::string>({1}, {"step"}), none, Tensor::scalar<int64_t>(7)});
+  const Tensor prefixes =
+      Tensor::of<std::string>({2}, {*part(0).data<std::string>(), *part(1).data<std::string>()});
   run("MergeV2Checkpoints", {prefixes, text(folder.file("model"))});
   EXPECT_FALSE(std::filesystem::exists(folder.file("parts")));
 
@@ -202,10 +229,12 @@ TEST_F(DataFlow, WhatIsSavedInShardsIsRestored) {
 
 TEST_F(DataFlow, RestoringAnotherTypeNamesTheTensor) {
   const Folder folder;
-  const Tensor name = Tensor::of<std::string>({1}, {"w"}), none = Tensor::of<std::string>({1}, {""});
+  const Tensor name = Tensor::of<std::string>({1}, {"w"}),
+               none = Tensor::of<std::string>({1}, {""});
   run("SaveV2", {text(folder.file("m")), name, none, Tensor::of<float>({2}, {1, 2})});
   const std::string message = message_of([&] {
-    run("RestoreV2", {text(folder.file("m")), name, none}, {{"dtypes", std::vector<DType>{DType::kInt32}}});
+    run("RestoreV2", {text(folder.file("m")), name, none},
+        {{"dtypes", std::vector<DType>{DType::kInt32}}});
   });
   EXPECT_NE(message.find("tensor w in checkpoint"), std::string::npos) << message;
 }

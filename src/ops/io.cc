@@ -36,7 +36,8 @@ Wanted wanted(const KernelContext& c, int64_t count) {
   return {c.in(1).data<std::string>(), c.in(2).data<std::string>()};
 }
 
-// --- Save and restore --------------------------------------------------------------------------------------
+// --- Save and restore
+// --------------------------------------------------------------------------------------
 
 void save(KernelContext& c) {
   const int count = c.inputs() - 3;
@@ -72,9 +73,10 @@ Tensor restore_one(const BundleReader& reader, const std::string& name, const st
   if (!spec) return reader.read(name);
   const Shape stored = reader.describe(name).second;
   if (!(stored == spec->full)) {
-    throw invalid_argument("tensor {} in checkpoint {} has shape {}, but a part of one of shape {} is "
-                           "to be restored",
-                           name, reader.prefix(), stored, spec->full);
+    throw invalid_argument(
+        "tensor {} in checkpoint {} has shape {}, but a part of one of shape {} is "
+        "to be restored",
+        name, reader.prefix(), stored, spec->full);
   }
   return reader.read_slice(name, spec->starts, spec->lengths);
 }
@@ -106,7 +108,8 @@ constexpr OpDef kRestoreV2 = {
     .stateful = true,
 };
 
-// --- Shards ------------------------------------------------------------------------------------------------
+// --- Shards
+// ------------------------------------------------------------------------------------------------
 
 // Folders that held only the shards; others are left alone.
 void remove_emptied(Files& files, const std::vector<std::string>& prefixes) {
@@ -118,10 +121,12 @@ void remove_emptied(Files& files, const std::vector<std::string>& prefixes) {
 
 void merge_checkpoints(KernelContext& c) {
   const Tensor& list = c.in(0);
-  std::vector<std::string> prefixes(list.data<std::string>(), list.data<std::string>() + list.size());
+  std::vector<std::string> prefixes(list.data<std::string>(),
+                                    list.data<std::string>() + list.size());
   Files& files = c.task().files;
   if (c.node().attrs().get<bool>("allow_missing_files")) {
-    std::erase_if(prefixes, [&](const std::string& prefix) { return !bundle_exists(files, prefix); });
+    std::erase_if(prefixes,
+                  [&](const std::string& prefix) { return !bundle_exists(files, prefix); });
   }
   merge_bundles(files, prefixes, string_in(c, 1));
   if (c.node().attrs().get<bool>("delete_old_dirs")) remove_emptied(files, prefixes);
@@ -139,9 +144,8 @@ constexpr OpDef kMergeV2Checkpoints = {
 };
 
 void sharded_filename(KernelContext& c) {
-  *c.out(0, Shape{}).data<std::string>() =
-      fmt::format("{}-{:05d}-of-{:05d}", string_in(c, 0), scalar_in<int32_t>(c, 1),
-                  scalar_in<int32_t>(c, 2));
+  *c.out(0, Shape{}).data<std::string>() = fmt::format(
+      "{}-{:05d}-of-{:05d}", string_in(c, 0), scalar_in<int32_t>(c, 1), scalar_in<int32_t>(c, 2));
 }
 
 constexpr OpDef kShardedFilename = {

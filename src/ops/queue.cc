@@ -14,7 +14,8 @@ namespace {
 constexpr RowList<AttrDef, 14> kElementAttrs = {{"component_types", "list(type)"},
                                                 {"timeout_ms", "int", "-1"}};
 
-// --- The queue itself ----------------------------------------------------------------------------------
+// --- The queue itself
+// ----------------------------------------------------------------------------------
 
 void check_same_queue(const FifoQueue& queue, const AttrMap& attrs) {
   const auto capacity = attrs.get<int64_t>("capacity");
@@ -35,9 +36,9 @@ void check_same_queue(const FifoQueue& queue, const AttrMap& attrs) {
 void fifo_queue(KernelContext& c) {
   const AttrMap& attrs = c.node().attrs();
   auto queue = make_handle<FifoQueue>(c, "FIFOQueue", [&]() -> std::shared_ptr<Resource> {
-    return std::make_shared<FifoQueue>(
-        resource_name(c.node()), attrs.get<int64_t>("capacity"),
-        attrs.get<std::vector<DType>>("component_types"), attrs.get<std::vector<Shape>>("shapes"));
+    return std::make_shared<FifoQueue>(resource_name(c.node()), attrs.get<int64_t>("capacity"),
+                                       attrs.get<std::vector<DType>>("component_types"),
+                                       attrs.get<std::vector<Shape>>("shapes"));
   });
   check_same_queue(*queue, attrs);
 }
@@ -57,7 +58,8 @@ constexpr OpDef queue_row(std::string_view name, std::string_view handle) {
           .stateful = true};
 }
 
-// --- Enqueue -------------------------------------------------------------------------------------------
+// --- Enqueue
+// -------------------------------------------------------------------------------------------
 
 // Copies: what a kernel gets may lie in memory that the next step writes over.
 Tuple components(KernelContext& c) {
@@ -97,7 +99,8 @@ constexpr OpDef enqueue_row(std::string_view name, std::string_view handle, std:
 constexpr std::string_view kEnqueueDoc = "Puts a tuple into the queue; waits while it is full.";
 constexpr std::string_view kEnqueueManyDoc = "Puts the rows of a batch into the queue, one by one.";
 
-// --- Dequeue -------------------------------------------------------------------------------------------
+// --- Dequeue
+// -------------------------------------------------------------------------------------------
 
 FifoQueue::DoneTuple hand_out(KernelContext& c) {
   return [&c](const Error* error, Tuple tuple) {
@@ -110,8 +113,8 @@ FifoQueue::DoneTuple hand_out(KernelContext& c) {
 std::shared_ptr<FifoQueue> queue_of_outputs(KernelContext& c) {
   auto queue = resource_of<FifoQueue>(c.in(0));
   if (queue->types() != c.node().attrs().get<std::vector<DType>>("component_types")) {
-    throw invalid_argument("{} asks for other component types than queue '{}' holds", c.node().name(),
-                           queue->name());
+    throw invalid_argument("{} asks for other component types than queue '{}' holds",
+                           c.node().name(), queue->name());
   }
   return queue;
 }
@@ -122,13 +125,15 @@ void dequeue(KernelContext& c) {
 
 void dequeue_many(KernelContext& c) {
   begin_waiting(c, [&] {
-    queue_of_outputs(c)->dequeue_many(scalar_in<int32_t>(c, 1), false, &c.cancellation(), hand_out(c));
+    queue_of_outputs(c)->dequeue_many(scalar_in<int32_t>(c, 1), false, &c.cancellation(),
+                                      hand_out(c));
   });
 }
 
 void dequeue_up_to(KernelContext& c) {
   begin_waiting(c, [&] {
-    queue_of_outputs(c)->dequeue_many(scalar_in<int32_t>(c, 1), true, &c.cancellation(), hand_out(c));
+    queue_of_outputs(c)->dequeue_many(scalar_in<int32_t>(c, 1), true, &c.cancellation(),
+                                      hand_out(c));
   });
 }
 
@@ -193,7 +198,8 @@ constexpr OpDef dequeue_many_row(std::string_view name, std::string_view handle,
           .stateful = true};
 }
 
-// --- Close, size -----------------------------------------------------------------------------------------
+// --- Close, size
+// -----------------------------------------------------------------------------------------
 
 void close(KernelContext& c) {
   begin_waiting(c, [&] {
@@ -211,14 +217,15 @@ void is_closed(KernelContext& c) {
 }
 
 constexpr OpDef close_row(std::string_view name, std::string_view handle) {
-  return {.name = name,
-          .doc = "No enqueue succeeds afterwards. Waits for the enqueues before it, or cancels them.",
-          .inputs = {{"handle", handle}},
-          .attrs = {{"cancel_pending_enqueues", "bool", "false"}},
-          .shape = no_outputs,
-          .blocking = close,
-          .no_gradient = true,
-          .stateful = true};
+  return {
+      .name = name,
+      .doc = "No enqueue succeeds afterwards. Waits for the enqueues before it, or cancels them.",
+      .inputs = {{"handle", handle}},
+      .attrs = {{"cancel_pending_enqueues", "bool", "false"}},
+      .shape = no_outputs,
+      .blocking = close,
+      .no_gradient = true,
+      .stateful = true};
 }
 
 constexpr OpDef size_row(std::string_view name, std::string_view handle) {

@@ -131,8 +131,7 @@ constexpr OpDef kRandomShuffle = {
 };
 
 constexpr std::array<const OpDef*, 5> kRows = {
-    &kRandomUniform,    &kRandomStandardNormal, &kTruncatedNormal,
-    &kRandomUniformInt, &kRandomShuffle,
+    &kRandomUniform, &kRandomStandardNormal, &kTruncatedNormal, &kRandomUniformInt, &kRandomShuffle,
 };
 
 }  // namespace

@@ -21,13 +21,15 @@ inline const std::string& resource_name(const Node& node) {
   return shared.empty() ? node.name() : shared;
 }
 
-// Output 0 becomes the handle. Resources with a shared_name belong to the task, others to the session.
+// Output 0 becomes the handle. Resources with a shared_name belong to the task, others to the
+// session.
 template <class R, class Make>
 std::shared_ptr<R> make_handle(KernelContext& c, std::string_view kind, const Make& make) {
   const AttrMap& attrs = c.node().attrs();
   const bool shared = !attrs.get<std::string>("shared_name").empty();
   ResourceStore& store = shared ? c.task().resources : c.session().resources;
-  auto resource = store.get(attrs.get<std::string>("container"), resource_name(c.node()), kind, make);
+  auto resource =
+      store.get(attrs.get<std::string>("container"), resource_name(c.node()), kind, make);
   c.set_out(0, resource_tensor(c.node().output_type(0), resource));
   return std::static_pointer_cast<R>(resource);
 }

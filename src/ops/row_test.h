@@ -22,8 +22,8 @@ class RowTest : public testing::Test {
   explicit RowTest(std::initializer_list<OpFamily> families) : catalog_(joined(families)) {}
 
   struct Arg {
-    Arg(Tensor value) : value(std::move(value)) {}                                 // NOLINT
-    Arg(std::shared_ptr<Variable> variable) : variable(std::move(variable)) {}     // NOLINT
+    Arg(Tensor value) : value(std::move(value)) {}                              // NOLINT
+    Arg(std::shared_ptr<Variable> variable) : variable(std::move(variable)) {}  // NOLINT
     Tensor value;
     std::shared_ptr<Variable> variable;
   };
@@ -46,8 +46,8 @@ class RowTest : public testing::Test {
     std::vector<Output> inputs;
     for (const Arg& arg : args) {
       if (arg.variable) {
-        inputs.push_back(graph.add("VariableV2", {},
-                                   {{"dtype", arg.variable->dtype()}, {"shape", Shape::unknown()}}));
+        inputs.push_back(graph.add(
+            "VariableV2", {}, {{"dtype", arg.variable->dtype()}, {"shape", Shape::unknown()}}));
       } else if (arg.value.dtype() == DType::kResource) {
         inputs.push_back(handle_);
       } else {

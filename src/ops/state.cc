@@ -12,7 +12,8 @@
 namespace capstan {
 namespace {
 
-// --- Variables -------------------------------------------------------------------------------------
+// --- Variables
+// -------------------------------------------------------------------------------------
 
 void variable_shape(ShapeContext& c) { c.out(0, c.attr<Shape>("shape")); }
 
@@ -57,7 +58,8 @@ constexpr OpDef kIsVariableInitialized = {
     .allows_uninitialized_ref = true,
 };
 
-// --- Assign ----------------------------------------------------------------------------------------
+// --- Assign
+// ----------------------------------------------------------------------------------------
 
 struct AssignState {
   bool validate, locks;
@@ -78,9 +80,10 @@ std::shared_ptr<void> prepare_assign(const Node& node) {
 void check_assign(const AssignState& state, const Variable& variable, const Shape& value) {
   const Shape present = variable.initialized() ? variable.value().shape() : state.declared;
   if (present.compatible_with(value)) return;
-  throw invalid_argument("Assign requires shapes of both tensors to match. lhs shape= {} rhs shape= {} "
-                         "(variable {}); validate_shape=False lets it take another shape",
-                         present, value, variable.name());
+  throw invalid_argument(
+      "Assign requires shapes of both tensors to match. lhs shape= {} rhs shape= {} "
+      "(variable {}); validate_shape=False lets it take another shape",
+      present, value, variable.name());
 }
 
 void assign(KernelContext& c) {
@@ -106,7 +109,8 @@ constexpr OpDef kAssign = {
     .writes = 1,
 };
 
-// --- AssignAdd, AssignSub ----------------------------------------------------------------------------
+// --- AssignAdd, AssignSub
+// ----------------------------------------------------------------------------
 
 using Update = void (*)(Tensor& variable, const Tensor& value);
 
@@ -136,8 +140,9 @@ std::shared_ptr<void> prepare_add(const Node& node) {
 }
 
 std::shared_ptr<void> prepare_subtract(const Node& node) {
-  Update update = for_number(node, node.attrs().get<DType>("T"),
-                             [](auto tag) -> Update { return subtract<typename decltype(tag)::type>; });
+  Update update = for_number(node, node.attrs().get<DType>("T"), [](auto tag) -> Update {
+    return subtract<typename decltype(tag)::type>;
+  });
   return std::make_shared<UpdateState>(UpdateState{update, node.attrs().get<bool>("use_locking")});
 }
 
@@ -172,7 +177,8 @@ constexpr OpDef kAssignAdd =
 constexpr OpDef kAssignSub =
     update_row("AssignSub", "Subtracts the value from the variable, in place.", prepare_subtract);
 
-// --- Scatter -----------------------------------------------------------------------------------------
+// --- Scatter
+// -----------------------------------------------------------------------------------------
 
 // Calls row(target row, source row) for each index; throws for one that is outside.
 template <class Row>
@@ -198,15 +204,17 @@ ScatterArgs scatter_args(KernelContext& c) {
   const Tensor &indices = c.in(1), &updates = c.in(2);
   const Shape& shape = variable.shape();
   if (shape.rank() == 0) {
-    throw invalid_argument("variable {} is a scalar, it has no rows to update", c.variable(0).name());
+    throw invalid_argument("variable {} is a scalar, it has no rows to update",
+                           c.variable(0).name());
   }
   Shape expected = indices.shape();
   for (int64_t dim : shape.dims().subspan(1)) expected.push_back(dim);
   const bool scalar = updates.shape().rank() == 0;
   if (!scalar && !(updates.shape() == expected)) {
-    throw invalid_argument("updates for variable {} of shape {} at indices of shape {} must have shape "
-                           "{} (or be a scalar), not {}",
-                           c.variable(0).name(), shape, indices.shape(), expected, updates.shape());
+    throw invalid_argument(
+        "updates for variable {} of shape {} at indices of shape {} must have shape "
+        "{} (or be a scalar), not {}",
+        c.variable(0).name(), shape, indices.shape(), expected, updates.shape());
   }
   const int64_t width = shape.elements() / std::max<int64_t>(shape[0], 1);
   return {variable, indices, updates, shape[0], width, scalar ? 0 : width};
@@ -252,28 +260,29 @@ void scatter_shape(ShapeContext& c) { c.out(0, c.in(0)); }
 
 constexpr OpDef scatter_row(std::string_view name, std::string_view doc, std::string_view locking,
                             void (*kernel)(KernelContext&)) {
-  return {.name = name,
-          .doc = doc,
-          .inputs = {{"ref", "Ref(T)"}, {"indices", "Tindices"}, {"updates", "T"}},
-          .outputs = {{"output_ref", "Ref(T)"}},
-          .attrs = {{"T", kNumberTypes}, {"Tindices", kIndexTypes}, {"use_locking", "bool", locking}},
-          .shape = scatter_shape,
-          .kernel = kernel,
-          .no_gradient = true,
-          .stateful = true,
-          .writes = 1};
+  return {
+      .name = name,
+      .doc = doc,
+      .inputs = {{"ref", "Ref(T)"}, {"indices", "Tindices"}, {"updates", "T"}},
+      .outputs = {{"output_ref", "Ref(T)"}},
+      .attrs = {{"T", kNumberTypes}, {"Tindices", kIndexTypes}, {"use_locking", "bool", locking}},
+      .shape = scatter_shape,
+      .kernel = kernel,
+      .no_gradient = true,
+      .stateful = true,
+      .writes = 1};
 }
 
-constexpr OpDef kScatterAdd =
-    scatter_row("ScatterAdd", "Adds rows to the variable's rows at the indices.", "false", scatter_add);
+constexpr OpDef kScatterAdd = scatter_row(
+    "ScatterAdd", "Adds rows to the variable's rows at the indices.", "false", scatter_add);
 constexpr OpDef kScatterSub = scatter_row(
     "ScatterSub", "Subtracts rows from the variable's rows at the indices.", "false", scatter_sub);
 constexpr OpDef kScatterUpdate = scatter_row(
     "ScatterUpdate", "Sets the variable's rows at the indices.", "true", scatter_update);
 
 constexpr std::array<const OpDef*, 9> kRows = {
-    &kVariableV2, &kVariable,   &kIsVariableInitialized, &kAssign,       &kAssignAdd,
-    &kAssignSub,  &kScatterAdd, &kScatterSub,            &kScatterUpdate,
+    &kVariableV2, &kVariable,   &kIsVariableInitialized, &kAssign, &kAssignAdd, &kAssignSub,
+    &kScatterAdd, &kScatterSub, &kScatterUpdate,
 };
 
 }  // namespace

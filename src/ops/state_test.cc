@@ -15,8 +15,11 @@ TEST_F(State, AssignInitializesAndThenKeepsTheShape) {
   EXPECT_FALSE(*run("IsVariableInitialized", {w})[0].data<bool>());
   run("Assign", {w, Tensor::of<float>({2}, {1, 2})});
   EXPECT_TRUE(*run("IsVariableInitialized", {w})[0].data<bool>());
-  const std::string message = message_of([&] { run("Assign", {w, Tensor::of<float>({3}, {1, 2, 3})}); });
-  EXPECT_NE(message.find("lhs shape= [2] rhs shape= [3] (variable w)"), std::string::npos) << message;
+  const std::string message = message_of([&] {
+    run("Assign", {w, Tensor::of<float>({3}, {1, 2, 3})});
+  });
+  EXPECT_NE(message.find("lhs shape= [2] rhs shape= [3] (variable w)"), std::string::npos)
+      << message;
   run("Assign", {w, Tensor::of<float>({3}, {1, 2, 3})}, {{"validate_shape", false}});
   EXPECT_EQ(w->value().shape(), (Shape{3}));
 }
@@ -51,8 +54,9 @@ TEST_F(State, ScattersRows) {
   EXPECT_TRUE(table->value().equals(Tensor::of<float>({3, 2}, {10, 11, 3, 4, 104, 105})));
   run("ScatterUpdate", {table, Tensor::of<int64_t>({1}, {1}), Tensor::of<float>({1, 2}, {7, 8})});
   EXPECT_EQ(table->value().data<float>()[3], 8);
-  const std::string message = message_of(
-      [&] { run("ScatterAdd", {table, Tensor::of<int32_t>({1}, {5}), Tensor::of<float>({1, 2}, {0, 0})}); });
+  const std::string message = message_of([&] {
+    run("ScatterAdd", {table, Tensor::of<int32_t>({1}, {5}), Tensor::of<float>({1, 2}, {0, 0})});
+  });
   EXPECT_NE(message.find("indices[0] = 5 is not in [0, 3)"), std::string::npos) << message;
 }
 
@@ -79,16 +83,21 @@ TEST_F(State, LockedWritersNeverExcludeReaders) {
 }
 
 TEST_F(State, OldVariablesTakeAScalarShapeForAnUnknownOne) {
-  EXPECT_FALSE(graph.add("Variable", {}, {{"dtype", DType::kFloat}, {"shape", Shape{}}}).shape().known_rank());
-  EXPECT_EQ(graph.add("VariableV2", {}, {{"dtype", DType::kFloat}, {"shape", Shape{}}}).shape(), Shape{});
+  EXPECT_FALSE(graph.add("Variable", {}, {{"dtype", DType::kFloat}, {"shape", Shape{}}})
+                   .shape()
+                   .known_rank());
+  EXPECT_EQ(graph.add("VariableV2", {}, {{"dtype", DType::kFloat}, {"shape", Shape{}}}).shape(),
+            Shape{});
 }
 
 TEST_F(State, APlaceholderThatIsNotFedNamesItself) {
-  Node& x = graph.add_node("Placeholder", {}, {{"dtype", DType::kFloat}, {"shape", Shape{-1, 3}}}, "x");
+  Node& x =
+      graph.add_node("Placeholder", {}, {{"dtype", DType::kFloat}, {"shape", Shape{-1, 3}}}, "x");
   const std::string message = message_of([&] { run(x, {}); });
-  EXPECT_NE(message.find("You must feed a value for placeholder tensor 'x' with dtype float32 and shape "
-                         "[?,3]"),
-            std::string::npos)
+  EXPECT_NE(
+      message.find("You must feed a value for placeholder tensor 'x' with dtype float32 and shape "
+                   "[?,3]"),
+      std::string::npos)
       << message;
 }
 

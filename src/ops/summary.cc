@@ -26,13 +26,15 @@ double number_at(const Node& node, const Tensor& values, int64_t i) {
   });
 }
 
-// --- Scalar ----------------------------------------------------------------------------------------------
+// --- Scalar
+// ----------------------------------------------------------------------------------------------
 
 void scalar_summary(KernelContext& c) {
   const Tensor &tags = c.in(0), &values = c.in(1);
   if (!(tags.shape() == values.shape())) {
-    throw invalid_argument("tags and values are not the same shape: {} != {} (tag '{}')", tags.shape(),
-                           values.shape(), tags.size() > 0 ? *tags.data<std::string>() : "");
+    throw invalid_argument("tags and values are not the same shape: {} != {} (tag '{}')",
+                           tags.shape(), values.shape(),
+                           tags.size() > 0 ? *tags.data<std::string>() : "");
   }
   pb::Summary summary;
   for (int64_t i = 0; i < tags.size(); ++i) {
@@ -54,14 +56,16 @@ constexpr OpDef kScalarSummary = {
     .no_gradient = true,
 };
 
-// --- Histogram -------------------------------------------------------------------------------------------
+// --- Histogram
+// -------------------------------------------------------------------------------------------
 
 void histogram_summary(KernelContext& c) {
   const Tensor& values = c.in(1);
   Histogram histogram;
   for (int64_t i = 0; i < values.size(); ++i) {
     const double value = number_at(c.node(), values, i);
-    if (std::isnan(value)) throw invalid_argument("Nan in summary histogram for: {}", c.node().name());
+    if (std::isnan(value))
+      throw invalid_argument("Nan in summary histogram for: {}", c.node().name());
     if (std::isinf(value)) throw invalid_argument("Infinity in Histogram for: {}", c.node().name());
     histogram.add(value);
   }
@@ -83,7 +87,8 @@ constexpr OpDef kHistogramSummary = {
     .no_gradient = true,
 };
 
-// --- Merge -----------------------------------------------------------------------------------------------
+// --- Merge
+// -----------------------------------------------------------------------------------------------
 
 void merge_summary(KernelContext& c) {
   pb::Summary merged;

@@ -1,4 +1,5 @@
-// The optimizers' updates of variables and their slots. They run where the variable lives, in place.
+// The optimizers' updates of variables and their slots. They run where the variable lives, in
+// place.
 
 #include <algorithm>
 #include <array>
@@ -31,8 +32,8 @@ std::shared_ptr<void> prepare_apply(const Node& node) {
 
 constexpr char kNoFlag[] = "", kNesterov[] = "use_nesterov", kUpdateSlots[] = "update_slots";
 
-// The live tensor of reference input i, held so that an Assign of another shape cannot free its bytes
-// meanwhile. It must have the gradient's shape.
+// The live tensor of reference input i, held so that an Assign of another shape cannot free its
+// bytes meanwhile. It must have the gradient's shape.
 Tensor target(const KernelContext& c, int i, const Tensor& grad) {
   Tensor value = c.variable(i).value();
   if (value.shape() == grad.shape()) return value;
@@ -62,9 +63,8 @@ void gradient_descent(KernelContext& c, const ApplyState&) {
   Tensor var = target(c, 0, grad);
   const T lr = rate_in<T>(c, 1);
   const auto kernel = optimizer_kernels<T>(c.isa()).gradient_descent;
-  in_pieces(c, grad.size(), [&](int64_t at, int64_t n) {
-    kernel(var.data<T>() + at, grad.data<T>() + at, n, lr);
-  });
+  in_pieces(c, grad.size(),
+            [&](int64_t at, int64_t n) { kernel(var.data<T>() + at, grad.data<T>() + at, n, lr); });
 }
 
 template <class T>
@@ -98,8 +98,8 @@ void adam(KernelContext& c, const ApplyState& state) {
   Tensor m = target(c, 1, grad);
   Tensor v = target(c, 2, grad);
   const T beta1_power = rate_in<T>(c, 3), beta2_power = rate_in<T>(c, 4), lr = rate_in<T>(c, 5);
-  const AdamRates<T> rates{lr * std::sqrt(T(1) - beta2_power) / (T(1) - beta1_power), rate_in<T>(c, 6),
-                           rate_in<T>(c, 7), rate_in<T>(c, 8), state.flag};
+  const AdamRates<T> rates{lr * std::sqrt(T(1) - beta2_power) / (T(1) - beta1_power),
+                           rate_in<T>(c, 6), rate_in<T>(c, 7), rate_in<T>(c, 8), state.flag};
   const auto kernel = optimizer_kernels<T>(c.isa()).adam;
   in_pieces(c, grad.size(), [&](int64_t at, int64_t n) {
     kernel(var.data<T>() + at, m.data<T>() + at, v.data<T>() + at, grad.data<T>() + at, n, rates);
@@ -148,9 +148,12 @@ constexpr OpDef kApplyGradientDescent = {
 constexpr OpDef kApplyMomentum = {
     .name = "ApplyMomentum",
     .doc = "accum = accum * momentum + grad; var -= lr * accum",
-    .inputs = {{"var", "Ref(T)"}, {"accum", "Ref(T)"}, {"lr", "T"}, {"grad", "T"}, {"momentum", "T"}},
+    .inputs =
+        {{"var", "Ref(T)"}, {"accum", "Ref(T)"}, {"lr", "T"}, {"grad", "T"}, {"momentum", "T"}},
     .outputs = {{"out", "Ref(T)"}},
-    .attrs = {{"T", kRealTypes}, {"use_locking", "bool", "false"}, {"use_nesterov", "bool", "false"}},
+    .attrs = {{"T", kRealTypes},
+              {"use_locking", "bool", "false"},
+              {"use_nesterov", "bool", "false"}},
     .shape = apply_shape<2, 3>,
     .kernel = apply<momentum<float>, momentum<double>, 0, 1>,
     .prepare = prepare_apply<kNesterov>,
@@ -164,7 +167,9 @@ constexpr OpDef kApplyAdagrad = {
     .doc = "accum += grad * grad; var -= lr * grad / sqrt(accum)",
     .inputs = {{"var", "Ref(T)"}, {"accum", "Ref(T)"}, {"lr", "T"}, {"grad", "T"}},
     .outputs = {{"out", "Ref(T)"}},
-    .attrs = {{"T", kRealTypes}, {"use_locking", "bool", "false"}, {"update_slots", "bool", "true"}},
+    .attrs = {{"T", kRealTypes},
+              {"use_locking", "bool", "false"},
+              {"update_slots", "bool", "true"}},
     .shape = apply_shape<2, 3>,
     .kernel = apply<adagrad<float>, adagrad<double>, 0, 1>,
     .prepare = prepare_apply<kUpdateSlots>,
@@ -175,8 +180,9 @@ constexpr OpDef kApplyAdagrad = {
 
 constexpr OpDef kApplyAdam = {
     .name = "ApplyAdam",
-    .doc = "m += (1 - beta1) * (grad - m); v += (1 - beta2) * (grad^2 - v); "
-           "var -= lr * sqrt(1 - beta2_power) / (1 - beta1_power) * m / (sqrt(v) + epsilon)",
+    .doc =
+        "m += (1 - beta1) * (grad - m); v += (1 - beta2) * (grad^2 - v); "
+        "var -= lr * sqrt(1 - beta2_power) / (1 - beta1_power) * m / (sqrt(v) + epsilon)",
     .inputs = {{"var", "Ref(T)"},
                {"m", "Ref(T)"},
                {"v", "Ref(T)"},
@@ -188,7 +194,9 @@ constexpr OpDef kApplyAdam = {
                {"epsilon", "T"},
                {"grad", "T"}},
     .outputs = {{"out", "Ref(T)"}},
-    .attrs = {{"T", kRealTypes}, {"use_locking", "bool", "false"}, {"use_nesterov", "bool", "false"}},
+    .attrs = {{"T", kRealTypes},
+              {"use_locking", "bool", "false"},
+              {"use_nesterov", "bool", "false"}},
     .shape = apply_shape<3, 9>,
     .kernel = apply<adam<float>, adam<double>, 0, 1, 2>,
     .prepare = prepare_apply<kNesterov>,
@@ -198,7 +206,10 @@ constexpr OpDef kApplyAdam = {
 };
 
 constexpr std::array<const OpDef*, 4> kRows = {
-    &kApplyGradientDescent, &kApplyMomentum, &kApplyAdagrad, &kApplyAdam,
+    &kApplyGradientDescent,
+    &kApplyMomentum,
+    &kApplyAdagrad,
+    &kApplyAdam,
 };
 
 }  // namespace

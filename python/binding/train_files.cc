@@ -1,0 +1,215 @@
+// Files of the training layer (checkpoints, event files, meta graphs), and the channel on which a task
+// tells its launcher how it fares.
+
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "base/settings.h"
+#include "base/task_channel.h"
+#include "build.h"
+#include "convert.h"
+#include "graph/graph_def.h"
+#include "handles.h"
+#include "io/bundle.h"
+#include "io/checkpoint_state.h"
+#include "io/event_writer.h"
+#include "proto/meta_graph.pb.h"
+#include "train.h"
+
+namespace capstan {
+namespace {
+
+nb::bytes bytes_object(std::string_view text) { return nb::bytes(text.data(), text.size()); }
+std::string_view view_of(const nb::bytes& bytes) { return {bytes.c_str(), bytes.size()}; }
+
+template <class Message>
+Message parsed(const nb::bytes& bytes, const char* what) {
+  Message message;
+  if (!message.ParseFromArray(bytes.c_str(), int(bytes.size()))) throw data_loss("these bytes are no {}", what);
+  return message;
+}
+
+// --- Checkpoints ----------------------------------------------------------------------------------
+
+// (newest, all, times, last preserved), or None.
+nb::object checkpoint_state(const std::string& dir, const std::string& filename) {
+  auto state = read_checkpoint_state(posix_files(), dir, filename);
+  if (!state) return nb::none();
+  return nb::make_tuple(state->model_checkpoint_path, state->all_model_checkpoint_paths,
+                        state->all_model_checkpoint_timestamps, state->last_preserved_timestamp);
+}
+
+void update_state(const std::string& dir, const std::string& newest, std::vector<std::string> all,
+                  std::vector<double> times, double preserved, bool relative, const std::string& filename) {
+  CheckpointStateInfo info{newest, std::move(all), std::move(times), preserved};
+  write_checkpoint_state(posix_files(), dir, std::move(info), relative, filename);
+}
+
+struct ReaderHandle {
+  explicit ReaderHandle(std::string prefix) : reader(posix_files(), std::move(prefix)) {}
+  BundleReader reader;
+  Numpy numpy;
+};
+
+nb::tuple describe(const ReaderHandle& self, const std::string& key) {
+  auto [dtype, shape] = self.reader.describe(key);
+  return nb::make_tuple(int(dtype), shape_to_python(shape));
+}
+
+nb::object read_tensor(const ReaderHandle& self, const std::string& key) {
+  return self.numpy.array(self.reader.read(key));
+}
+
+void bind_checkpoints(nb::module_& m) {
+  m.def("checkpoint_state", &checkpoint_state);
+  m.def("update_checkpoint_state", &update_state);
+  m.def("latest_checkpoint", [](const std::string& dir, const std::string& filename) {
+    return latest_checkpoint(posix_files(), dir, filename);
+  });
+  m.def("checkpoint_exists", [](const std::string& prefix) { return bundle_exists(posix_files(), prefix); });
+  m.def("remove_checkpoint", [](const std::string& prefix) { remove_bundle(posix_files(), prefix); });
+  m.def("write_file", [](const std::string& path, nb::bytes bytes) {
+    std::string content(view_of(bytes));
+    nb::gil_scoped_release release;
+    write_atomically(posix_files(), path, content);
+  });
+  nb::class_<ReaderHandle>(m, "CheckpointReaderBase")
+      .def(nb::init<std::string>())
+      .def("_keys", [](const ReaderHandle& self) { return self.reader.keys(); })
+      .def("has_tensor", [](const ReaderHandle& self, const std::string& key) { return self.reader.has(key); })
+      .def("_describe", &describe)
+      .def("get_tensor", &read_tensor);
+}
+
+// --- Event files ----------------------------------------------------------------------------------
+
+std::unique_ptr<EventWriter> open_events(const std::string& logdir, const std::string& suffix, int max_queue,
+                                         double flush_secs) {
+  EventWriterOptions options;
+  options.flush_events = max_queue;
+  options.flush_seconds = flush_secs;
+  return std::make_unique<EventWriter>(posix_files(), logdir, suffix, options);
+}
+
+void bind_events(nb::module_& m) {
+  nb::class_<EventWriter>(m, "EventWriter")
+      .def("add_event", [](EventWriter& self, nb::bytes event) { self.add_serialized(view_of(event)); })
+      .def("add_summary",
+           [](EventWriter& self, nb::bytes summary, int64_t step) { self.add_summary(view_of(summary), step); })
+      .def("add_graph", [](EventWriter& self, nb::bytes graph) { self.add_graph(view_of(graph)); })
+      .def("add_meta_graph",
+           [](EventWriter& self, nb::bytes meta, int64_t step) { self.add_meta_graph(view_of(meta), step); })
+      .def("flush", &EventWriter::flush, nb::call_guard<nb::gil_scoped_release>())
+      .def("close", &EventWriter::close, nb::call_guard<nb::gil_scoped_release>())
+      .def_prop_ro("path", [](EventWriter& self) { return self.path(); });
+  m.def("open_events", &open_events);
+}
+
+// --- Meta graphs ----------------------------------------------------------------------------------
+
+nb::bytes variable_def(nb::handle variable, bool trainable) {
+  VariableRef ref = variable_of(variable);
+  pb::VariableDef def;
+  def.set_variable_name(ref.ref.name());
+  def.set_initializer_name(ref.initializer->name());
+  def.set_snapshot_name(ref.read.name());
+  def.set_initial_value_name(ref.initial_value.name());
+  def.set_trainable(trainable);
+  return bytes_object(def.SerializeAsString());
+}
+
+// (variable, reading, initial value, initializer, trainable): names of elements.
+nb::tuple parse_variable_def(nb::bytes bytes) {
+  auto def = parsed<pb::VariableDef>(bytes, "VariableDef");
+  return nb::make_tuple(def.variable_name(), def.snapshot_name(), def.initial_value_name(),
+                        def.initializer_name(), def.trainable());
+}
+
+// `items`: str are names of nodes, bytes are messages.
+void add_collection(pb::CollectionDef& def, const std::string& kind, nb::handle items) {
+  for (nb::handle item : nb::iter(items)) {
+    if (kind == "node") def.mutable_node_list()->add_value(nb::cast<std::string>(item));
+    else if (kind == "bytes") def.mutable_bytes_list()->add_value(bytes_from_python(item));
+    else if (kind == "int") def.mutable_int64_list()->add_value(nb::cast<int64_t>(item));
+    else def.mutable_float_list()->add_value(nb::cast<float>(item));
+  }
+}
+
+// `collections`: name to (kind, items).
+nb::bytes meta_graph(nb::handle graph, nb::handle saver_def, nb::dict collections, const std::string& version,
+                     const std::string& git_version) {
+  pb::MetaGraphDef meta;
+  meta.mutable_meta_info_def()->set_tensorflow_version(version);
+  meta.mutable_meta_info_def()->set_tensorflow_git_version(git_version);
+  meta.mutable_graph_def()->ParseFromString(to_graph_def(graph_handle(graph).graph, 0, true));
+  if (!saver_def.is_none()) *meta.mutable_saver_def() = parsed<pb::SaverDef>(nb::borrow<nb::bytes>(saver_def), "SaverDef");
+  for (auto [key, value] : collections) {
+    pb::CollectionDef& def = (*meta.mutable_collection_def())[nb::cast<std::string>(key)];
+    add_collection(def, nb::cast<std::string>(value[0]), value[1]);
+  }
+  return bytes_object(meta.SerializeAsString());
+}
+
+template <class List>
+nb::list list_of(const List& values, bool text) {
+  nb::list list;
+  for (const auto& value : values) {
+    if constexpr (std::is_arithmetic_v<std::decay_t<decltype(value)>>) list.append(nb::cast(value));
+    else if (text) list.append(nb::cast(std::string(value)));
+    else list.append(bytes_object(value));
+  }
+  return list;
+}
+
+nb::object collection_items(const pb::CollectionDef& def) {
+  switch (def.kind_case()) {
+    case pb::CollectionDef::kNodeList: return nb::make_tuple("node", list_of(def.node_list().value(), true));
+    case pb::CollectionDef::kBytesList: return nb::make_tuple("bytes", list_of(def.bytes_list().value(), false));
+    case pb::CollectionDef::kInt64List: return nb::make_tuple("int", list_of(def.int64_list().value(), false));
+    case pb::CollectionDef::kFloatList: return nb::make_tuple("float", list_of(def.float_list().value(), false));
+    default: return nb::make_tuple("any", nb::list());
+  }
+}
+
+// (GraphDef, SaverDef or None, collections as above)
+nb::tuple parse_meta_graph(nb::bytes bytes) {
+  auto meta = parsed<pb::MetaGraphDef>(bytes, "MetaGraphDef");
+  nb::dict collections;
+  for (const auto& [name, def] : meta.collection_def()) collections[name.c_str()] = collection_items(def);
+  nb::object saver = nb::none();
+  if (meta.has_saver_def()) saver = bytes_object(meta.saver_def().SerializeAsString());
+  return nb::make_tuple(bytes_object(meta.graph_def().SerializeAsString()), saver, collections);
+}
+
+void bind_meta_graphs(nb::module_& m) {
+  m.def("variable_def", &variable_def);
+  m.def("parse_variable_def", &parse_variable_def);
+  m.def("meta_graph", &meta_graph, nb::arg(), nb::arg().none(), nb::arg(), nb::arg(), nb::arg());
+  m.def("parse_meta_graph", &parse_meta_graph);
+}
+
+// --- The launcher ---------------------------------------------------------------------------------
+
+void bind_channel(nb::module_& m) {
+  nb::class_<TaskChannel>(m, "TaskChannel")
+      .def("__init__", [](TaskChannel* self) { new (self) TaskChannel(settings_from_environment().task_fd); })
+      .def_prop_ro("connected", &TaskChannel::connected)
+      .def("step", &TaskChannel::step, nb::arg("step"), nb::arg("loss").none(), nb::arg("last_step"))
+      .def("port", &TaskChannel::port)
+      .def("error", [](TaskChannel& self, const std::string& code, const std::string& message) {
+        self.error(code, message);
+      })
+      .def("end", &TaskChannel::end);
+}
+
+}  // namespace
+
+void bind_train_files(nb::module_& m) {
+  bind_checkpoints(m);
+  bind_events(m);
+  bind_meta_graphs(m);
+  bind_channel(m);
+}
+
+}  // namespace capstan

@@ -1,0 +1,79 @@
+#pragma once
+
+// Gets a session ready: the chief initialises or restores, the others wait for it; queue runners run
+// until the end. A monitored session adds hooks and a new session when a task was lost.
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "build/sync_replicas.h"
+#include "session/session.h"
+#include "train/hooks.h"
+
+namespace capstan {
+
+struct SupervisorOptions {
+  bool is_chief = true;
+  SessionOptions session;
+  std::string checkpoint_dir;  // where to restore from and save to; empty: neither
+  std::vector<VariableRef> variables;  // the shared ones
+  VariableRef global_step;
+  Node* init = nullptr;  // of the shared variables; made when null
+  // Of each task's own state, once the shared variables are there (sync replicas need it).
+  Node* local_init = nullptr;
+  std::vector<std::shared_ptr<Hook>> hooks;
+  // Run again and again in threads of their own by the chief: the sync replicas' token pump.
+  std::vector<Node*> queue_ops;
+  Node* first_op = nullptr;  // run once by the chief after init: the first tokens
+  std::chrono::seconds save_every{600};
+  std::chrono::seconds wait_at_most{7200};
+  int64_t max_steps = 0;  // 0: none
+};
+
+// Sets up sync replicas: local init per role, the chief's queue runner, the first tokens.
+void use_sync_replicas(SupervisorOptions& options, const SyncReplicas& sync, Node& tokens);
+
+class MonitoredSession {
+ public:
+  // Adds its last nodes (saver, readiness), begins the hooks, then makes the session; returns when it
+  // is ready. Throws DeadlineExceeded when the chief did not initialise in time.
+  MonitoredSession(Graph& graph, SupervisorOptions options);
+  ~MonitoredSession();
+
+  bool should_stop() const { return stop_; }
+  void request_stop() { stop_ = true; }
+  int64_t step() const { return step_; }
+
+  // One step. Aborted and Unavailable make a new session, restored from the latest checkpoint by the
+  // chief, and the same call again; every other error is thrown.
+  std::vector<Tensor> run(std::span<const std::pair<Output, Tensor>> feeds, std::span<const Output> fetches,
+                          std::span<Node* const> targets = {});
+  // Ends the hooks and the queue runners, and closes the session.
+  void close();
+  Session& session() { return *session_; }
+
+ private:
+  void create_session();
+  void prepare_as_chief();
+  void wait_for_chief();
+  void start_queue_runners();
+  void stop_queue_runners();
+  int64_t read_step();
+  std::vector<Tensor> run_once(std::span<const std::pair<Output, Tensor>> feeds, std::span<const Output> fetches,
+                               std::span<Node* const> targets);
+
+  Graph& graph_;
+  SupervisorOptions options_;
+  std::shared_ptr<Saver> saver_;
+  Output uninitialized_;
+  std::unique_ptr<Session> session_;
+  std::vector<std::thread> runners_;
+  int64_t step_ = 0;
+  bool stop_ = false;
+  bool closed_ = false;
+};
+
+}  // namespace capstan
