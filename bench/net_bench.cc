@@ -169,8 +169,9 @@ class Report {
       fmt::print("{{\"name\": \"{}\", \"ours\": {:.1f}, \"peer\": {:.1f}, \"ratio\": {:.3f}}}\n",
                  line.name, ours, peer, ours / peer);
     } else {
-      fmt::print("{:<34} ours {:>10.0f}/s {:>8.2f} us   raw TCP {:>10.0f}/s {:>8.2f} us   x {:.2f}\n",
-                 line.name, ours, 1e6 / ours, peer, 1e6 / peer, ours / peer);
+      fmt::print(
+          "{:<34} ours {:>10.0f}/s {:>8.2f} us   raw TCP {:>10.0f}/s {:>8.2f} us   x {:.2f}\n",
+          line.name, ours, 1e6 / ours, peer, 1e6 / peer, ours / peer);
     }
     std::fflush(stdout);
   }
@@ -185,7 +186,8 @@ std::function<void()> raw_exchange(const Child& server, size_t bytes) {
   auto fd = std::make_shared<Fd>(start_tcp(resolve({"127.0.0.1", server.port()}).front(), pending));
   pollfd one = {fd->get(), POLLOUT, 0};
   ::poll(&one, 1, -1);
-  auto out = std::make_shared<std::vector<char>>(bytes), in = std::make_shared<std::vector<char>>(bytes);
+  auto out = std::make_shared<std::vector<char>>(bytes),
+       in = std::make_shared<std::vector<char>>(bytes);
   return [=] {
     CAPSTAN_CHECK(transfer(fd->get(), out->data(), bytes, true));
     CAPSTAN_CHECK(transfer(fd->get(), in->data(), bytes, false));

@@ -7,6 +7,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "convert.h"
+#include "device_setter.h"
 #include "graph/attr_kind.h"
 #include "graph/device.h"
 #include "graph/gradients.h"
@@ -75,10 +76,19 @@ DeviceFunction device_function(nb::handle graph, nb::object function) {
   };
 }
 
+DeviceFunction setter_function(nb::handle graph, nb::handle object) {
+  auto& setter = nb::cast<DeviceSetter&>(object);
+  return [graph, state = setter.state, function = setter.function](const Node& node) {
+    state->graph = graph;
+    return function(node);
+  };
+}
+
 ScopeGuard enter_device(nb::handle self, nb::object device) {
   Graph& graph = graph_handle(self).graph;
   if (device.is_none()) return graph.no_device();
   if (PyUnicode_Check(device.ptr())) return graph.device(std::string_view(nb::cast<std::string>(device)));
+  if (nb::isinstance<DeviceSetter>(device)) return graph.device(setter_function(self, device));
   return graph.device(device_function(self, std::move(device)));
 }
 

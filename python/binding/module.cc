@@ -2,6 +2,7 @@
 
 #include "build.h"
 #include "cluster.h"
+#include "device_setter.h"
 #include "handles.h"
 #include "train.h"
 
@@ -15,6 +16,8 @@ NB_MODULE(_capstan, m) {
   capstan::bind_settings(m);
   capstan::bind_build(m);
   capstan::bind_optimizers(m);
+  capstan::bind_builders(m);
+  capstan::bind_files(m);
   capstan::bind_cluster(m);
   capstan::bind_session(m);
   capstan::bind_train(m);

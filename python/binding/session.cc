@@ -6,6 +6,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <cstdio>
+#include <set>
 
 #include "cluster.h"
 #include "handles.h"
@@ -18,9 +19,12 @@ namespace {
 // was cancelled; the exception itself is raised when the run has ended.
 struct Interrupt {
   nb::object exception;
+  // Threads whose runs end at their next wait: queue runners that are told to stop.
+  std::set<unsigned long> cancelled_threads;
 
   void check() {
     nb::gil_scoped_acquire gil;
+    if (cancelled_threads.contains(PyThread_get_thread_ident())) throw cancelled("the thread was told to stop");
     if (PyErr_CheckSignals() == 0) return;
     PyObject *type, *value, *trace;
     PyErr_Fetch(&type, &value, &trace);
@@ -165,6 +169,10 @@ void bind_session(nb::module_& m) {
       .def("run", &run, nb::arg("fetches").none(), nb::arg("feed_dict") = nb::none(),
            nb::arg("options") = nb::none(), nb::arg("run_metadata") = nb::none())
       .def("close", &close)
+      .def("_cancel_runs_of",
+           [](SessionHandle& self, unsigned long thread) { self.interrupt->cancelled_threads.insert(thread); })
+      .def("_allow_runs_of",
+           [](SessionHandle& self, unsigned long thread) { self.interrupt->cancelled_threads.erase(thread); })
       .def_prop_ro("_closed", [](SessionHandle& self) { return !self.session || self.session->closed(); })
       .def_prop_ro("graph", [](SessionHandle& self) { return self.graph; });
   m.def("reset_containers", &reset, nb::arg(), nb::arg().none(), nb::arg());

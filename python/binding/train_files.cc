@@ -13,6 +13,7 @@
 #include "handles.h"
 #include "io/bundle.h"
 #include "io/checkpoint_state.h"
+#include "io/event_reader.h"
 #include "io/event_writer.h"
 #include "proto/meta_graph.pb.h"
 #include "train.h"
@@ -104,6 +105,13 @@ void bind_events(nb::module_& m) {
       .def("close", &EventWriter::close, nb::call_guard<nb::gil_scoped_release>())
       .def_prop_ro("path", [](EventWriter& self) { return self.path(); });
   m.def("open_events", &open_events);
+  nb::class_<EventReader>(m, "EventReader")
+      .def("__init__", [](EventReader* self, const std::string& path) { new (self) EventReader(posix_files(), path); })
+      .def("next", [](EventReader& self) -> nb::object {
+        std::optional<pb::Event> event = self.next();
+        if (!event) return nb::none();
+        return bytes_object(event->SerializeAsString());
+      });
 }
 
 // --- Meta graphs ----------------------------------------------------------------------------------

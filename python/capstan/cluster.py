@@ -5,7 +5,7 @@ import os
 import sys
 import weakref
 
-from capstan import _capstan, protos
+from capstan import _capstan, launcher, protos
 
 _servers = weakref.WeakValueDictionary()  # by target
 
@@ -142,6 +142,7 @@ class Server:
         jobs = {job.name: dict(job.tasks) for job in given.cluster.job}
         self._engine = _capstan.ServerBase(jobs, given.job_name, given.task_index, given.protocol)
         _servers[self._engine.target] = self._engine
+        launcher.process().join(self._engine, given.job_name)
 
     @property
     def server_def(self):
@@ -209,43 +210,6 @@ class DeviceSpec:
         return hash(self.to_string())
 
 
-STANDARD_PS_OPS = ("Variable", "VariableV2", "AutoReloadVariable", "MutableHashTable",
-                   "MutableHashTableV2", "MutableHashTableOfTensors", "MutableHashTableOfTensorsV2",
-                   "MutableDenseHashTable", "MutableDenseHashTableV2", "VarHandleOp",
-                   "BoostedTreesEnsembleResourceHandleOp", "BoostedTreesQuantileStreamResourceHandleOp")
-
-
-class _RoundRobin:
-    def __init__(self, num_tasks):
-        self._num_tasks, self._next = num_tasks, 0
-
-    def __call__(self, op):
-        task, self._next = self._next, (self._next + 1) % self._num_tasks
-        return task
-
-
-class _ReplicaDeviceChooser:
-    """Variables go to the parameter servers in turn, everything else to the worker."""
-
-    def __init__(self, ps_tasks, ps_device, worker_device, merge_devices, ps_ops, ps_strategy):
-        self._ps_tasks, self._ps_device = ps_tasks, ps_device
-        self._worker_device = worker_device or ""
-        self._merge_devices, self._ps_ops = merge_devices, frozenset(ps_ops)
-        self._ps_strategy = ps_strategy
-
-    def device_function(self, op):
-        current = op.device or ""
-        if not self._merge_devices and current:
-            return current
-        if self._ps_tasks and self._ps_device and op.type in self._ps_ops:
-            ps = DeviceSpec.from_string(self._ps_device)
-            job = DeviceSpec.from_string(current).job
-            if ps.job and job in (None, ps.job):
-                ps.task = self._ps_strategy(op)
-            return _capstan.merge_devices(ps.to_string(), current)
-        return _capstan.merge_devices(self._worker_device, current)
-
-
 def replica_device_setter(ps_tasks=0, ps_device="/job:ps", worker_device="/job:worker",
                           merge_devices=True, cluster=None, ps_ops=None, ps_strategy=None):
     """A device function for between-graph replication; None when there are no parameter servers."""
@@ -257,13 +221,10 @@ def replica_device_setter(ps_tasks=0, ps_device="/job:ps", worker_device="/job:w
         ps_tasks = len(jobs[ps_job])
     if ps_tasks == 0:
         return None
-    if ps_strategy is None:
-        ps_strategy = _RoundRobin(ps_tasks)
-    if not callable(ps_strategy):
+    if ps_strategy is not None and not callable(ps_strategy):
         raise TypeError("ps_strategy must be callable")
-    chooser = _ReplicaDeviceChooser(ps_tasks, ps_device, worker_device, merge_devices,
-                                    ps_ops or STANDARD_PS_OPS, ps_strategy)
-    return chooser.device_function
+    return _capstan.replica_device_setter(ps_tasks, ps_device, worker_device or "", merge_devices,
+                                          list(ps_ops or ()), ps_strategy)
 
 
 class GreedyLoadBalancingStrategy:

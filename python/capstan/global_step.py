@@ -69,3 +69,21 @@ def global_step(sess, global_step_tensor):
     return int(sess.run(global_step_tensor))
 
 
+
+_READ_KEY = "global_step_read_op_cache"
+
+
+def global_step_read(graph=None):
+    """The global step before a run's own update, for the hooks, or None where no step is counted. One
+    node per graph: all hooks share its value."""
+    graph = graph or graphs.get_default_graph()
+    found = graph.get_collection(_READ_KEY)
+    if found:
+        return found[0]
+    step = get_global_step(graph)
+    if step is None:
+        return None
+    with graph.as_default(), graph.name_scope(None), graph.name_scope(step.op.name + "/"):
+        read = step + 0
+        graph.add_to_collection(_READ_KEY, read)
+    return read

@@ -258,7 +258,7 @@ def _plain_attr(value):
 
 
 def _device_argument(device):
-    if device is None or isinstance(device, str):
+    if device is None or isinstance(device, (str, _capstan.DeviceSetter)):
         return device
     if hasattr(device, "to_string"):
         return device.to_string()

@@ -56,7 +56,8 @@ TABLE = {
         importer: import_graph_def
         queues: QueueBase FIFOQueue RandomShuffleQueue PaddingFIFOQueue
         queues: ConditionalAccumulator
-        summary: scalar_summary histogram_summary merge_summary merge_all_summaries
+        summary: scalar_summary histogram_summary image_summary merge_summary merge_all_summaries
+        meta_graphs: MetaGraphDef
     """,
     "nn": """
         nn_ops: relu leaky_relu relu_layer xw_plus_b bias_add l2_loss l2_normalize softmax log_softmax
@@ -111,21 +112,22 @@ TABLE = {
         global_step: global_step
         saver: Saver latest_checkpoint get_checkpoint_state update_checkpoint_state checkpoint_exists
         saver: CheckpointState list_variables load_variable load_checkpoint NewCheckpointReader
-        saver: remove_checkpoint export_meta_graph import_meta_graph get_checkpoint_mtimes
-        importer: write_graph
-        supervisor: Supervisor SessionManager
-        monitored: MonitoredTrainingSession MonitoredSession SingularMonitoredSession Scaffold
-        monitored: ChiefSessionCreator WorkerSessionCreator SessionCreator
-        hooks: SessionRunHook SessionRunArgs SessionRunContext SessionRunValues StopAtStepHook
-        hooks: CheckpointSaverHook CheckpointSaverListener StepCounterHook SummarySaverHook
-        hooks: LoggingTensorHook NanTensorHook NanLossDuringTrainingError FinalOpsHook GlobalStepWaiterHook
-        hooks: FeedFnHook SecondOrStepTimer
+        saver: remove_checkpoint get_checkpoint_mtimes
+        meta_graphs: export_meta_graph import_meta_graph write_graph MetaGraphDef
+        supervisor: Supervisor
+        session_manager: SessionManager
+        monitored_session: MonitoredTrainingSession MonitoredSession SingularMonitoredSession
+        scaffold: Scaffold ChiefSessionCreator WorkerSessionCreator SessionCreator
+        hooks: SessionRunHook SessionRunArgs SessionRunContext SessionRunValues LoggingTensorHook
+        hooks: NanTensorHook NanLossDuringTrainingError FinalOpsHook GlobalStepWaiterHook FeedFnHook
+        step_hooks: StopAtStepHook CheckpointSaverHook CheckpointSaverListener StepCounterHook
+        step_hooks: SummarySaverHook SecondOrStepTimer
         coordinator: Coordinator LooperThread
         queue_runner: QueueRunner add_queue_runner start_queue_runners
         summary: SummaryWriter=FileWriter summary_iterator
     """,
     "summary": """
-        summary: scalar histogram image merge merge_all FileWriter FileWriterCache get_summary_description
+        summary: scalar histogram image merge merge_all FileWriter FileWriterCache
         protos: Summary Event SessionLog SummaryDescription=SummaryMetadata
     """,
     "test": """
@@ -136,7 +138,7 @@ TABLE = {
         compat: as_bytes as_text as_str as_str_any path_to_str
     """,
     "graph_util": """
-        importer: extract_sub_graph convert_variables_to_constants remove_training_nodes
+        importer: extract_sub_graph convert_variables_to_constants
     """,
     "saved_model": "",
     "python_io": """

@@ -1,7 +1,7 @@
 """tf.train.Optimizer and its kin. The steps of ours are the engine's; a subclass that overrides one of
 them, or an optimizer that a program writes, is called by the engine through the same interface."""
 
-from capstan import _capstan, control_ops, convert, graph as graphs
+from capstan import _capstan, control_ops, convert, graph as graphs, launcher
 from capstan.elements import Tensor
 from capstan.graph import GraphKeys
 from capstan.variables import Variable, trainable_variables
@@ -49,6 +49,7 @@ class Optimizer:
         variables = _flat(trainable_variables() if var_list is None else var_list)
         if not variables:
             raise ValueError("No variables to optimize.")
+        launcher.minimized(loss)
         gradients = _capstan.compute_gradients(
             loss.graph, convert.convert_to_tensor(loss), variables, grad_loss, gate_gradients,
             aggregation_method or 0, bool(colocate_gradients_with_ops))

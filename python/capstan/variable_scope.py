@@ -3,7 +3,7 @@
 import contextlib
 import enum
 
-from capstan import convert, dtypes, graph as graphs
+from capstan import dtypes, graph as graphs
 from capstan.graph import GraphKeys
 from capstan.shapes import TensorShape
 
@@ -179,8 +179,7 @@ def initial_value_of(initializer, shape, dtype, name, partition_info=None):
     if initializer is None:
         initializer = _default_initializer(dtype)
     if not callable(initializer):
-        tensor = convert.convert_to_tensor(initializer)
-        return tensor, tensor.dtype.base_dtype
+        return initializer, None
     shape = TensorShape(shape)
     if not shape.is_fully_defined():
         raise ValueError("Shape of a new variable (%s) must be fully defined, but instead was %s."
@@ -296,7 +295,7 @@ class variable_scope:
 
     def _open(self, stack):
         store = _store()
-        outer, self._counts = store.current, dict(store.scope_counts)
+        outer = store.current
         if isinstance(self._name_or_scope, VariableScope):
             scope = self._reopened(stack, outer)
         else:
@@ -309,14 +308,14 @@ class variable_scope:
         store = _store()
         short = self._name_or_scope
         if short is None:
-            short = _unique_scope_name(self._default_name)
             if self._reuse:
                 raise ValueError("reuse=True cannot be used without a name_or_scope")
+            short = _unique_scope_name(self._default_name)
         name = outer.name + "/" + short if outer.name else short
-        label = self._default_name if self._name_or_scope is None else short
-        names = self._enter_names(stack, label.split("/")[-1] if self._name_or_scope is not None else label)
+        names = self._enter_names(
+            stack, self._default_name if self._name_or_scope is None else self._name_or_scope)
         store.open_scope(name)
-        self._prefix, self._reopening = name, False
+        self._prefix, self._counts = name, None
         return self._scope(outer, name, names, self._reuse or outer.reuse)
 
     def _reopened(self, stack, outer):
@@ -324,9 +323,8 @@ class variable_scope:
         given = self._name_or_scope
         self._enter_names(stack, given.name.split("/")[-1] if given.name else "")
         store.open_scope(given.name)
-        self._prefix, self._reopening = given.name, True
+        self._counts = dict(store.scope_counts)
         reuse = given.reuse if self._reuse is None else self._reuse
-        store.close_below(given.name)
         return self._scope(given, given.name, given.original_name_scope, reuse or False)
 
     def _enter_names(self, stack, label):
@@ -345,10 +343,10 @@ class variable_scope:
         return VariableScope(reuse, name, name_scope=names, **chosen)
 
     def _leave(self, store, outer):
-        store.close_below(self._prefix)
-        if self._reopening:
-            store.scope_counts.clear()
-            store.scope_counts.update(self._counts)
+        if self._counts is None:
+            store.close_below(self._prefix)
+        else:
+            store.scope_counts = self._counts
         store.current = outer
 
 

@@ -34,8 +34,9 @@ struct WaitOptions {
 };
 
 // One connection to one server, used by one thread at a time. That thread writes its request and
-// drives the connection until the reply is there. Throws Unavailable when the peer is gone, DataLoss
-// when it sends nonsense, DeadlineExceeded, Cancelled; after the first two the lane is of no use.
+// drives the connection until the reply is there. Throws Unavailable when the peer is gone,
+// DataLoss when it sends nonsense, DeadlineExceeded, Cancelled; after the first two the lane is of
+// no use.
 class Lane {
  public:
   virtual ~Lane() = default;

@@ -38,7 +38,7 @@ constexpr int kMaxTileRows = 14;
 constexpr int kMaxVectors = 3;
 
 // Rows of left that are walked for each panel: what stays in the second-level cache.
-constexpr int64_t kLeftBytes = 256 * 1024;
+constexpr int64_t kLeftBytes = 400 * 1024;
 // Panels that are walked together for each row of tiles, so that out is written along its rows.
 constexpr int64_t kGroupBytes = 64 * 1024;
 constexpr int kMaxGroup = 16;
@@ -235,13 +235,12 @@ struct Panel {
   T* copy;
 };
 
-template <class T>
 struct Block {
   int64_t first_row, rows, first_step, depth;
 };
 
 template <class T>
-Panel<T> make_panel(const GemmArgs<T>& g, const Block<T>& block, int64_t first_col, int vectors,
+Panel<T> make_panel(const GemmArgs<T>& g, const Block& block, int64_t first_col, int vectors,
                     T* copy) {
   const int64_t width = vectors * kLanes<T>;
   const int64_t cols = std::min(width, g.cols - first_col);
@@ -281,7 +280,7 @@ void run_panel(const GemmArgs<T>& g, const Panel<T>& panel, Tile<T>& tile, int64
 }
 
 template <class T>
-void run_group(const GemmArgs<T>& g, const Block<T>& block, Panel<T>* panels, int count,
+void run_group(const GemmArgs<T>& g, const Block& block, Panel<T>* panels, int count,
                int vectors) {
   const int64_t width = vectors * kLanes<T>;
   const bool adjacent = g.left_row == 1;
@@ -307,11 +306,17 @@ void run_group(const GemmArgs<T>& g, const Block<T>& block, Panel<T>* panels, in
   }
 }
 
+// How many panels go together.
 template <class T>
-void run_block(const GemmArgs<T>& g, const Block<T>& block, T* copies) {
+int64_t group_size(int64_t depth) {
+  const int64_t bytes = 2 * kLanes<T> * depth * static_cast<int64_t>(sizeof(T));
+  return std::clamp<int64_t>(kGroupBytes / std::max<int64_t>(bytes, 1), 1, kMaxGroup);
+}
+
+template <class T>
+void run_block(const GemmArgs<T>& g, const Block& block, T* copies) {
   constexpr int64_t kL = kLanes<T>;
-  const int64_t bytes = 2 * kL * block.depth * static_cast<int64_t>(sizeof(T));
-  const int64_t group = std::clamp<int64_t>(kGroupBytes / std::max<int64_t>(bytes, 1), 1, kMaxGroup);
+  const int64_t group = group_size<T>(block.depth);
   int64_t vectors = (g.cols + kL - 1) / kL;
   for (int64_t col = 0; vectors > 0;) {
     // Panels of two vectors, and where they do not come out even a last one of three.
@@ -330,16 +335,23 @@ void run_block(const GemmArgs<T>& g, const Block<T>& block, T* copies) {
 }
 
 template <class T>
+int64_t rows_per_block(const GemmArgs<T>& g, int64_t depth) {
+  // With one group of panels left is walked once, and need not stay anywhere.
+  if (g.cols <= group_size<T>(depth) * 2 * kLanes<T>) return g.rows;
+  const int64_t bytes = std::max<int64_t>(depth * static_cast<int64_t>(sizeof(T)), 1);
+  return std::max<int64_t>(kLeftBytes / bytes, 2 * kMaxTileRows);
+}
+
+template <class T>
 void run_gemm(const GemmArgs<T>& g) {
   constexpr int64_t kOnePanel = kMaxDepthBlock * kMaxVectors * kLanes<T>;
   HWY_ALIGN T copies[std::max<int64_t>(kOnePanel, kGroupBytes / sizeof(T))];
   const int64_t blocks = std::max<int64_t>((g.depth + g.depth_block - 1) / g.depth_block, 1);
   for (int64_t b = 0, step = 0; b < blocks; ++b) {
     const int64_t depth = g.depth / blocks + (b < g.depth % blocks);
-    const int64_t bytes = std::max<int64_t>(depth * static_cast<int64_t>(sizeof(T)), 1);
-    const int64_t max_rows = std::max<int64_t>(kLeftBytes / bytes, 24);
+    const int64_t max_rows = rows_per_block(g, depth);
     for (int64_t row = 0; row < g.rows; row += max_rows)
-      run_block(g, Block<T>{row, std::min(max_rows, g.rows - row), step, depth}, copies);
+      run_block(g, Block{row, std::min(max_rows, g.rows - row), step, depth}, copies);
     step += depth;
   }
 }

@@ -1,5 +1,6 @@
 #include "net/channel.h"
 
+#include "net/sanitizer_sync.h"
 #include "net/shm_places.h"
 #include "net/shm_ring.h"
 
@@ -10,18 +11,26 @@ class SocketChannel final : public Channel {
  public:
   SocketChannel(Fd fd, TransportKind kind, const ChannelOptions& options, const std::string& peer)
       : kind_(kind),
+        link_(options.link),
         limits_(options.limits),
         stream_(std::move(fd), peer),
         reader_(options.limits, peer) {
     reader_.set_allocator(options.allocate);
   }
 
-  bool read(Message& out) override { return reader_.next(stream_, out); }
+  bool read(Message& out) override {
+    if (!reader_.next(stream_, out)) return false;
+    sync_after_receive(link_);
+    return true;
+  }
   uint64_t bytes_read() const override { return reader_.bytes_read(); }
   void encode(OutFrame& frame, const Message& message) override {
     frame.encode(message, limits_, nullptr);
   }
-  bool write(OutFrame& frame) override { return frame.write(stream_); }
+  bool write(OutFrame& frame) override {
+    sync_before_send(link_);
+    return frame.write(stream_);
+  }
   void reap() override {}
   int fd() const override { return stream_.fd(); }
   TransportKind kind() const override { return kind_; }
@@ -32,6 +41,7 @@ class SocketChannel final : public Channel {
 
  private:
   const TransportKind kind_;
+  const uint64_t link_;
   const FrameLimits limits_;
   SocketStream stream_;
   FrameReader reader_;
@@ -42,7 +52,8 @@ class ShmChannel final : public Channel {
   ShmChannel(std::unique_ptr<ControlSocket> control, std::shared_ptr<SharedRegion> own,
              std::shared_ptr<SharedRegion> theirs, const ChannelOptions& options,
              const std::string& peer, bool gone)
-      : limits_(options.limits),
+      : link_(options.link),
+        limits_(options.limits),
         peer_(peer),
         control_(std::move(control)),
         ring_(std::move(own), std::move(theirs), *control_, peer),
@@ -53,10 +64,11 @@ class ShmChannel final : public Channel {
   }
 
   bool read(Message& out) override {
-    if (reader_.next(ring_, out)) return true;
-    if (!gone_) return false;
+    bool whole = reader_.next(ring_, out);
     // What the peer wrote before it left still counts.
-    if (ring_.readable()) return reader_.next(ring_, out);
+    if (!whole && gone_ && ring_.readable()) whole = reader_.next(ring_, out);
+    if (whole) sync_after_receive(link_);
+    if (whole || !gone_ || ring_.readable()) return whole;
     throw unavailable("{} closed the connection", peer_);
   }
   uint64_t bytes_read() const override { return reader_.bytes_read(); }
@@ -64,7 +76,10 @@ class ShmChannel final : public Channel {
     reap();
     frame.encode(message, limits_, &places_);
   }
-  bool write(OutFrame& frame) override { return frame.write(ring_); }
+  bool write(OutFrame& frame) override {
+    sync_before_send(link_);
+    return frame.write(ring_);
+  }
   void reap() override { places_.reap(); }
   int fd() const override { return control_->fd(); }
   TransportKind kind() const override { return TransportKind::kShm; }
@@ -84,6 +99,7 @@ class ShmChannel final : public Channel {
   void take(ControlSocket::Event&& event) { places_.on_event(std::move(event)); }
 
  private:
+  const uint64_t link_;
   const FrameLimits limits_;
   const std::string peer_;
   const std::unique_ptr<ControlSocket> control_;
@@ -95,8 +111,8 @@ class ShmChannel final : public Channel {
 
 }  // namespace
 
-std::unique_ptr<Channel> make_socket_channel(Fd fd, TransportKind kind, const ChannelOptions& options,
-                                             std::string peer) {
+std::unique_ptr<Channel> make_socket_channel(Fd fd, TransportKind kind,
+                                             const ChannelOptions& options, std::string peer) {
   return std::make_unique<SocketChannel>(std::move(fd), kind, options, peer);
 }
 
@@ -139,8 +155,8 @@ std::unique_ptr<Channel> ShmOpening::poll() {
     if (!open) throw unavailable("{} closed the connection", p.peer);
     return nullptr;
   }
-  auto channel = std::make_unique<ShmChannel>(std::move(p.control), p.own, p.theirs, p.options,
-                                              p.peer, !open);
+  auto channel =
+      std::make_unique<ShmChannel>(std::move(p.control), p.own, p.theirs, p.options, p.peer, !open);
   for (ControlSocket::Event& event : further) channel->take(std::move(event));
   return channel;
 }

@@ -18,10 +18,11 @@ struct ChannelOptions {
   std::shared_ptr<SharedArena> arena = {};
   size_t ring_bytes = 256 << 10;
   TensorAllocator allocate = {};
+  uint64_t link = 0;  // Handshake::link(); set per connection
 };
 
-// Reading (read, arm, disarm, on_ready) and writing (encode, write, reap) may happen on two threads at
-// once; one each.
+// Reading (read, arm, disarm, on_ready) and writing (encode, write, reap) may happen on two threads
+// at once; one each.
 class Channel {
  public:
   virtual ~Channel() = default;
@@ -46,8 +47,8 @@ class Channel {
   virtual void on_ready() = 0;
 };
 
-std::unique_ptr<Channel> make_socket_channel(Fd fd, TransportKind kind, const ChannelOptions& options,
-                                             std::string peer);
+std::unique_ptr<Channel> make_socket_channel(Fd fd, TransportKind kind,
+                                             const ChannelOptions& options, std::string peer);
 
 // The two sides of a shared-memory connection find each other's lane region over the Unix socket
 // first: sends ours at once, then wants to be asked whenever the socket is readable.

@@ -39,15 +39,17 @@ class Patience {
     auto now = steady_clock::now();
     std::string reason = last_error_ ? last_error_->message() : "no answer yet";
     if (now >= request_.deadline) {
-      throw deadline_exceeded("{} cannot be reached: {}; is that task running, and is its address "
-                              "the one in the cluster spec?", request_.address, reason);
+      throw deadline_exceeded(
+          "{} cannot be reached: {}; is that task running, and is its address "
+          "the one in the cluster spec?",
+          request_.address, reason);
     }
     if (now < next_notice_) return;
     next_notice_ += kNotice;
     if (!request_.on_wait) return;
     auto seconds = std::chrono::duration_cast<std::chrono::seconds>(now - start_).count();
-    request_.on_wait(fmt::format("still waiting for {} after {} s: {}", request_.address, seconds,
-                                 reason));
+    request_.on_wait(
+        fmt::format("still waiting for {} after {} s: {}", request_.address, seconds, reason));
   }
 
   const ConnectRequest& request_;
@@ -59,7 +61,9 @@ class Patience {
 class Connector {
  public:
   Connector(const ConnectRequest& request, const LaneOptions& options)
-      : options_(options), where_(parse_host_port(request.address)), address_(request.address),
+      : options_(options),
+        where_(parse_host_port(request.address)),
+        address_(request.address),
         patience_(request) {}
 
   std::unique_ptr<Lane> connect() {
@@ -98,7 +102,8 @@ class Connector {
       if (may_use_tcp) return over_tcp(address);
       throw failed_precondition(
           "{} is not on this host, but the transport \"{}\" is asked for; leave CAPSTAN_TRANSPORT "
-          "unset or set it to tcp", address_, transport_kind_name(options_.kind));
+          "unset or set it to tcp",
+          address_, transport_kind_name(options_.kind));
     }
     for (const std::string& name : {unix_name(address), unix_wildcard_name(address.port())}) {
       if (auto lane = over_unix(name)) return lane;
@@ -113,12 +118,14 @@ class Connector {
     if (!fd || !same_user(fd.get())) return nullptr;
     bool shm = options_.kind != TransportKind::kUnix;
     PeerIdentity peer;
-    std::string text = shake_hands(fd.get(), shm ? uint32_t(kFeatureShm) : 0, peer);
+    ChannelOptions channel_options = options_.channel;
+    std::string text =
+        shake_hands(fd.get(), shm ? uint32_t(kFeatureShm) : 0, peer, channel_options.link);
     if (!(peer.features & kFeatureShm)) {
-      return lane(make_socket_channel(std::move(fd), TransportKind::kUnix, options_.channel, text),
+      return lane(make_socket_channel(std::move(fd), TransportKind::kUnix, channel_options, text),
                   text, peer);
     }
-    ShmOpening opening(std::move(fd), options_.channel, text);
+    ShmOpening opening(std::move(fd), channel_options, text);
     Deadline until = steady_clock::now() + options_.handshake_time;
     for (;;) {
       if (auto channel = opening.poll()) return lane(std::move(channel), text, peer);
@@ -142,12 +149,13 @@ class Connector {
       }
     }
     PeerIdentity peer;
-    std::string text = shake_hands(fd.get(), 0, peer);
+    ChannelOptions channel_options = options_.channel;
+    std::string text = shake_hands(fd.get(), 0, peer, channel_options.link);
     // A launcher may have held the port while the server was not there yet to be met over Unix.
     if (options_.kind == TransportKind::kAuto && !peer.unix_name.empty() && is_local(address)) {
       if (auto better = over_unix_name(peer)) return better;
     }
-    return lane(make_socket_channel(std::move(fd), TransportKind::kTcp, options_.channel, text),
+    return lane(make_socket_channel(std::move(fd), TransportKind::kTcp, channel_options, text),
                 text, peer);
   }
 
@@ -164,7 +172,7 @@ class Connector {
   }
 
   // The peer's name for messages.
-  std::string shake_hands(int fd, uint32_t features, PeerIdentity& peer) {
+  std::string shake_hands(int fd, uint32_t features, PeerIdentity& peer, uint64_t& link) {
     Deadline until = steady_clock::now() + options_.handshake_time;
     Handshake hands(Handshake::Role::kClient, options_.self, features, "", address_, random_);
     send_output(fd, hands);
@@ -185,6 +193,7 @@ class Connector {
       send_output(fd, hands);
     }
     peer = hands.peer();
+    link = hands.link();
     return hands.peer_text();
   }
 

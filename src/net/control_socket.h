@@ -1,7 +1,7 @@
 #pragma once
 
-// The Unix socket beside a shared-memory connection: wakes the other side, passes regions to it, and
-// its end is the end of the connection.
+// The Unix socket beside a shared-memory connection: wakes the other side, passes regions to it,
+// and its end is the end of the connection.
 
 #include <cstdint>
 #include <string>

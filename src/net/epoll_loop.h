@@ -1,7 +1,8 @@
 #pragma once
 
-// The loop of a server: one thread, epoll. After something happened it polls, yielding the core, for
-// at most 50 µs before it sleeps: waking an idle core costs more than most calls. Idle, it sleeps.
+// The loop of a server: one thread, epoll. After something happened it polls, yielding the core,
+// for at most 50 µs before it sleeps: waking an idle core costs more than most calls. Idle, it
+// sleeps.
 
 #include <atomic>
 #include <cstdint>

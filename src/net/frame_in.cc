@@ -56,8 +56,8 @@ void FrameReader::begin_head() {
   message_.incarnation = header_.incarnation;
   message_.meta.resize(header_.meta_bytes);
   descriptors_.resize(header_.descriptor_bytes);
-  targets_.assign({{message_.meta.data(), message_.meta.size()},
-                   {descriptors_.data(), descriptors_.size()}});
+  targets_.assign(
+      {{message_.meta.data(), message_.meta.size()}, {descriptors_.data(), descriptors_.size()}});
   target_ = 0;
   state_ = State::kHead;
 }

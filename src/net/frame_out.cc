@@ -105,8 +105,8 @@ void OutFrame::encode(const Message& message, const FrameLimits& limits, SharedP
   header.call = message.call;
   header.session = message.session;
   header.incarnation = message.incarnation;
-  if (left_ - kFrameHeaderBytes > limits.max_frame_bytes ||
-      message.meta.size() > UINT32_MAX || message.tensors.size() > limits.max_tensors) {
+  if (left_ - kFrameHeaderBytes > limits.max_frame_bytes || message.meta.size() > UINT32_MAX ||
+      message.tensors.size() > limits.max_tensors) {
     throw invalid_argument(
         "a message of {} tensors and {} bytes is beyond the limit of {} tensors and {} bytes "
         "(max_frame_bytes)",
@@ -128,7 +128,8 @@ bool OutFrame::write(ByteStream& stream) {
     size_t n = stream.write(parts, count);
     if (n == 0) return false;
     left_ -= n;
-    for (done_ += n; section_ < sections_.size() && done_ >= sections_[section_].bytes; ++section_) {
+    for (done_ += n; section_ < sections_.size() && done_ >= sections_[section_].bytes;
+         ++section_) {
       done_ -= sections_[section_].bytes;
     }
   }

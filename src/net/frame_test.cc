@@ -109,12 +109,25 @@ TEST(Frame, IsTheSameWhateverPiecesItIsSentAndReadIn) {
 TEST(Frame, HasTheBytesOfThePublishedFormat) {
   Message m{.type = 17, .call = 2, .session = 3, .incarnation = 4, .meta = "hi"};
   m.tensors = {Tensor::of<int32_t>(Shape{2}, {1, 258})};
-  std::string expected("CPSF\x01\x11\0\0" "\x01\0\0\0" "\x18\0\0\0" "\x02\0\0\0" "\0\0\0\0"
-                       "\x08\0\0\0\0\0\0\0" "\x02\0\0\0\0\0\0\0" "\x03\0\0\0\0\0\0\0"
-                       "\x04\0\0\0\0\0\0\0" "\0\0\0\0\0\0\0\0"
-                       "hi"
-                       "\x03\x01\0\0" "\0\0\0\0" "\x08\0\0\0\0\0\0\0" "\x02\0\0\0\0\0\0\0"
-                       "\x01\0\0\0" "\x02\x01\0\0", 64 + 2 + 24 + 8);
+  std::string expected(
+      "CPSF\x01\x11\0\0"
+      "\x01\0\0\0"
+      "\x18\0\0\0"
+      "\x02\0\0\0"
+      "\0\0\0\0"
+      "\x08\0\0\0\0\0\0\0"
+      "\x02\0\0\0\0\0\0\0"
+      "\x03\0\0\0\0\0\0\0"
+      "\x04\0\0\0\0\0\0\0"
+      "\0\0\0\0\0\0\0\0"
+      "hi"
+      "\x03\x01\0\0"
+      "\0\0\0\0"
+      "\x08\0\0\0\0\0\0\0"
+      "\x02\0\0\0\0\0\0\0"
+      "\x01\0\0\0"
+      "\x02\x01\0\0",
+      64 + 2 + 24 + 8);
   EXPECT_EQ(encoded(m), expected);
 }
 
@@ -157,7 +170,8 @@ TEST(Frame, RefusesShapesWhoseProductOverflows) {
 }
 
 TEST(Frame, RefusesStringsThatDoNotFillTheirBytes) {
-  std::string bytes = encoded({.type = 17, .tensors = {Tensor::of<std::string>(Shape{2}, {"ab", "c"})}});
+  std::string bytes =
+      encoded({.type = 17, .tensors = {Tensor::of<std::string>(Shape{2}, {"ab", "c"})}});
   size_t lengths = 64 + 24;
   for (char wrong : {char(0), char(1), char(3), char(0x7f)}) {
     std::string spoilt = bytes;

@@ -98,9 +98,9 @@ void Handshake::on_hello(std::string_view body) {
   if (role_ == Role::kServer) send_hello();
   // What follows the version may differ between majors.
   if (peer_.major != self_.major) {
-    std::string text = fmt::format(
-        "protocol {}.{} here, {}.{} there: run the same release of Capstan on both", self_.major,
-        self_.minor, peer_.major, peer_.minor);
+    std::string text =
+        fmt::format("protocol {}.{} here, {}.{} there: run the same release of Capstan on both",
+                    self_.major, self_.minor, peer_.major, peer_.minor);
     refuse(failed_precondition("{} speaks another protocol: {}", where_, text), text);
   }
   auto features = take_fixed32(body);
@@ -119,8 +119,7 @@ void Handshake::on_hello(std::string_view body) {
 
 void Handshake::on_proof(std::string_view body) {
   std::string expected = proof(role_ == Role::kClient ? Role::kServer : Role::kClient);
-  if (body.size() != kProofBytes ||
-      CRYPTO_memcmp(body.data(), expected.data(), kProofBytes) != 0) {
+  if (body.size() != kProofBytes || CRYPTO_memcmp(body.data(), expected.data(), kProofBytes) != 0) {
     refuse(unauthenticated("{} could not prove that it belongs to this job; {}", peer_text(),
                            kSecretRemedy),
            fmt::format("the proof of the job's secret failed; {}", kSecretRemedy));
@@ -157,12 +156,18 @@ void Handshake::refuse(const Error& error, std::string_view to_peer) {
   throw error;
 }
 
-// Both hellos are under the proof, so nothing in them can be changed on the way; the label keeps one
-// side's proof from being played back as the other's.
+// The client's hello, then the server's.
+std::string Handshake::transcript() const {
+  return role_ == Role::kClient ? own_hello_ + peer_hello_ : peer_hello_ + own_hello_;
+}
+
+uint64_t Handshake::link() const { return std::hash<std::string>()(transcript()); }
+
+// Both hellos are under the proof, so nothing in them can be changed on the way; the label keeps
+// one side's proof from being played back as the other's.
 std::string Handshake::proof(Role role) const {
   std::string text = role == Role::kClient ? "capstan client proof\n" : "capstan server proof\n";
-  text += role_ == Role::kClient ? own_hello_ : peer_hello_;
-  text += role_ == Role::kClient ? peer_hello_ : own_hello_;
+  text += transcript();
   unsigned char mac[EVP_MAX_MD_SIZE];
   unsigned int length = 0;
   if (!HMAC(EVP_sha256(), self_.secret.data(), int(self_.secret.size()),

@@ -1,8 +1,9 @@
 #pragma once
 
-// The first words of a connection: who speaks which version, and a mutual proof of the job's secret.
-// A state machine without a socket, the same for both sides; the driver reads exactly wanted() bytes,
-// feeds them, and sends what output() gives. docs/formats/wire.md describes the records.
+// The first words of a connection: who speaks which version, and a mutual proof of the job's
+// secret. A state machine without a socket, the same for both sides; the driver reads exactly
+// wanted() bytes, feeds them, and sends what output() gives. docs/formats/wire.md describes the
+// records.
 
 #include <cstdint>
 #include <string>
@@ -51,6 +52,8 @@ class Handshake {
   std::string take_output() { return std::exchange(output_, {}); }
   bool done() const { return state_ == State::kDone; }
   const PeerIdentity& peer() const { return peer_; }
+  // Names this connection, on both of its sides.
+  uint64_t link() const;
   std::string peer_text() const;  // "worker/0 at 10.0.0.1:4711"
 
  private:
@@ -63,6 +66,7 @@ class Handshake {
   void send_record(uint8_t kind, std::string_view body);
   [[noreturn]] void refuse(const Error& error, std::string_view to_peer);
   std::string proof(Role role) const;
+  std::string transcript() const;
 
   const Role role_;
   const Identity self_;

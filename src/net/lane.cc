@@ -47,8 +47,8 @@ class LaneSleep {
     auto left = wait.deadline - steady_clock::now();
     if (left <= left.zero()) throw deadline_exceeded("no answer from {} in time", names());
     // The finest step of poll is a millisecond; it must not end before the deadline.
-    auto ms = left > kLongestSleep ? kLongestSleep
-                                   : std::chrono::ceil<std::chrono::milliseconds>(left);
+    auto ms =
+        left > kLongestSleep ? kLongestSleep : std::chrono::ceil<std::chrono::milliseconds>(left);
     int n = arm() ? ::poll(fds_.data(), fds_.size(), int(ms.count())) : 1;
     int error = errno;
     settle(n);

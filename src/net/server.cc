@@ -4,6 +4,7 @@
 #include <sys/epoll.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <unordered_map>
 
@@ -42,7 +43,11 @@ Fd open_listener(const ServerOptions& options) {
     }
     return fd;
   }
-  return listen_tcp(resolve(parse_host_port(options.address)).front());
+  // "localhost" often has two addresses; programs that mix it with 127.0.0.1 mean the older one.
+  auto addresses = resolve(parse_host_port(options.address));
+  auto v4 = [](const SocketAddress& a) { return a.storage.ss_family == AF_INET; };
+  auto first = std::ranges::find_if(addresses, v4);
+  return listen_tcp(first == addresses.end() ? addresses.front() : *first);
 }
 
 }  // namespace

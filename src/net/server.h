@@ -1,7 +1,7 @@
 #pragma once
 
-// The server side of the wire: one loop thread accepts lanes, reads their frames and calls a handler,
-// which answers at once or later, from any thread. A call that waits holds no thread.
+// The server side of the wire: one loop thread accepts lanes, reads their frames and calls a
+// handler, which answers at once or later, from any thread. A call that waits holds no thread.
 
 #include <chrono>
 #include <cstdint>
@@ -46,8 +46,8 @@ class ServerLoop {
   uint16_t port() const;
   std::string address() const;  // as bound: "127.0.0.1:34567"
   Loop& loop();
-  void run();   // until stop()
-  void stop();  // any thread
+  void run();                  // until stop()
+  void stop();                 // any thread
   size_t connections() const;  // loop thread, or when not running
 
  private:

@@ -97,13 +97,13 @@ void ServerPeer::after_handshake() {
   name_ = handshake_->peer_text();
   incarnation_ = handshake_->peer().incarnation;
   bool shm = handshake_->peer().features & kFeatureShm;
+  ChannelOptions options = context_.options.channel;
+  options.link = handshake_->link();
   handshake_.reset();
-  if (!shm) {
-    return open(make_socket_channel(std::move(socket_), kind_, context_.options.channel, name_));
-  }
+  if (!shm) return open(make_socket_channel(std::move(socket_), kind_, options, name_));
   kind_ = TransportKind::kShm;
   state_ = State::kOpening;
-  opening_ = std::make_unique<ShmOpening>(std::move(socket_), context_.options.channel, name_);
+  opening_ = std::make_unique<ShmOpening>(std::move(socket_), options, name_);
 }
 
 void ServerPeer::open(std::unique_ptr<Channel> channel) {

@@ -84,7 +84,7 @@ class ServerPeer final : public Peer,
   uint32_t interest_ = 0;
   bool turn_over_ = false;  // more messages may be here already, read but not handled
 
-  std::mutex out_mutex_;  // guards writing on channel_ and the next four
+  std::mutex out_mutex_;              // guards writing on channel_ and the next four
   std::unique_ptr<Channel> channel_;  // set and reset by the loop's thread only, under the lock
   OutFrame frame_;
   std::deque<Queued> queue_;

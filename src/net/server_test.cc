@@ -112,7 +112,8 @@ TEST(Server, DropsAPeerThatSendsAFrameOf2To62BytesNamingIt) {
 
 TEST(Server, DropsAPeerThatDiesInTheMiddleOfAFrame) {
   TestServer server(echo);
-  std::string bytes = frame_bytes({.type = kTestMessage, .tensors = {Tensor(DType::kFloat, Shape{9000})}});
+  std::string bytes =
+      frame_bytes({.type = kTestMessage, .tensors = {Tensor(DType::kFloat, Shape{9000})}});
   for (size_t cut : {size_t(10), size_t(64), size_t(80), bytes.size() - 1}) {
     int before = server.closed();
     Fd fd = known_connection(server.address());
@@ -170,10 +171,13 @@ TEST(Server, TakesOverAListeningSocketAndIsMetOverSharedMemoryEvenByEarlyClients
 }
 
 TEST(Server, OnTwoLoopbackAddressesOfOnePortAreTwoServers) {
-  TestServer one([](const std::shared_ptr<Peer>& p, Message&&) { p->send({.type = kTestMessage, .call = 1}); });
+  TestServer one([](const std::shared_ptr<Peer>& p, Message&&) {
+    p->send({.type = kTestMessage, .call = 1});
+  });
   std::string port = one.address().substr(one.address().rfind(':'));
-  TestServer two([](const std::shared_ptr<Peer>& p, Message&&) { p->send({.type = kTestMessage, .call = 2}); },
-                 {.address = "127.0.0.2" + port});
+  TestServer two(
+      [](const std::shared_ptr<Peer>& p, Message&&) { p->send({.type = kTestMessage, .call = 2}); },
+      {.address = "127.0.0.2" + port});
   for (auto [server, call] : {std::pair{&one, 1u}, {&two, 2u}}) {
     auto lane = server->connect();
     EXPECT_EQ(lane->kind(), TransportKind::kShm);
@@ -275,10 +279,12 @@ TEST(Connect, SurvivesAServerThatIsKilledInTheMiddleOfAReply) {
       std::string out = hands.take_output();
       if (!out.empty()) send_all(fd.get(), out);
     }
-    std::string reply = frame_bytes({.type = kTestMessage, .tensors = {Tensor(DType::kFloat, Shape{999})}});
+    std::string reply =
+        frame_bytes({.type = kTestMessage, .tensors = {Tensor(DType::kFloat, Shape{999})}});
     send_all(fd.get(), reply.substr(0, reply.size() / 2));
   });
-  auto lane = connect({.address = address}, {.kind = TransportKind::kTcp, .self = test_identity("c")});
+  auto lane =
+      connect({.address = address}, {.kind = TransportKind::kTcp, .self = test_identity("c")});
   try {
     lane->receive(soon());
     FAIL() << "half a frame was taken for a whole one";

@@ -27,9 +27,8 @@ Tensor SharedArena::try_allocate(DType dtype, const Shape& shape, Sharing sharin
   bytes = round_up(std::max<size_t>(bytes, 1), kLine);
   char* data = take(bytes, sharing);
   if (!data) return {};
-  std::shared_ptr<void> owner(data, [self = shared_from_this()](void* p) {
-    self->give_back(static_cast<char*>(p));
-  });
+  std::shared_ptr<void> owner(
+      data, [self = shared_from_this()](void* p) { self->give_back(static_cast<char*>(p)); });
   return Tensor(dtype, shape, data, std::move(owner));
 }
 

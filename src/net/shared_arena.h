@@ -58,9 +58,9 @@ class SharedArena : public std::enable_shared_from_this<SharedArena> {
   };
   struct Area {
     std::shared_ptr<SharedRegion> region;
-    bool own = false;                  // made for one block
-    std::map<size_t, size_t> free;     // offset to bytes, neighbours always joined
-    std::map<size_t, Block> in_use;    // by offset
+    bool own = false;                // made for one block
+    std::map<size_t, size_t> free;   // offset to bytes, neighbours always joined
+    std::map<size_t, Block> in_use;  // by offset
   };
   using Areas = std::map<const char*, Area>;  // by address
 

@@ -1,6 +1,6 @@
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 
@@ -174,7 +174,8 @@ TEST(SharedTensors, TravelInTheFrameWhenSharedMemoryIsFull) {
 TEST(SharedTensors, MoreThanThereAreSlotsForStillArrive) {
   Pair pair;
   Message m;
-  for (size_t i = 0; i < kAckSlots + 100; ++i) m.tensors.push_back(filled(pair.arena, 4000, float(i)));
+  for (size_t i = 0; i < kAckSlots + 100; ++i)
+    m.tensors.push_back(filled(pair.arena, 4000, float(i)));
   pair.call(m);
   for (size_t i = 0; i < m.tensors.size(); ++i) {
     ASSERT_TRUE(pair.kept[0].tensors[i].equals(m.tensors[i])) << i;

@@ -50,8 +50,7 @@ std::shared_ptr<SharedRegion> SharedRegion::map(uint64_t id, Fd fd, size_t bytes
     throw resource_exhausted("cannot map {} bytes of {}'s shared memory: {}", bytes, peer,
                              errno_text(errno));
   }
-  return std::shared_ptr<SharedRegion>(
-      new SharedRegion(id, Fd(), static_cast<char*>(data), bytes));
+  return std::shared_ptr<SharedRegion>(new SharedRegion(id, Fd(), static_cast<char*>(data), bytes));
 }
 
 SharedRegion::~SharedRegion() { ::munmap(data_, bytes_); }

@@ -1,8 +1,8 @@
 #pragma once
 
-// One piece of memory that one process writes and others map read-only: a sealed memfd, passed over a
-// Unix socket. It has no name and vanishes with its last user. The seals keep it from shrinking under
-// a reader and from being mapped writable by anyone but its creator.
+// One piece of memory that one process writes and others map read-only: a sealed memfd, passed over
+// a Unix socket. It has no name and vanishes with its last user. The seals keep it from shrinking
+// under a reader and from being mapped writable by anyone but its creator.
 
 #include <cstddef>
 #include <cstdint>

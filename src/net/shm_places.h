@@ -1,8 +1,8 @@
 #pragma once
 
-// How tensors pass through shared memory on one connection: ours are placed in our arena and shown to
-// the peer, the peer's are looked at through read-only mappings. A placed tensor is held until the
-// peer has said, in its own region, that it is done.
+// How tensors pass through shared memory on one connection: ours are placed in our arena and shown
+// to the peer, the peer's are looked at through read-only mappings. A placed tensor is held until
+// the peer has said, in its own region, that it is done.
 
 #include <cstdint>
 #include <memory>

@@ -1,10 +1,11 @@
 #pragma once
 
 // A two-way stream of bytes through shared memory. Each side owns one region, which only it writes:
-// its outgoing ring, how far it has read the other's ring, which shared tensors it is done with, and
-// whether it sleeps. Nothing that the peer writes is used before it is copied and checked.
+// its outgoing ring, how far it has read the other's ring, which shared tensors it is done with,
+// and whether it sleeps. Nothing that the peer writes is used before it is copied and checked.
 
 #include <atomic>
+#include <cstddef>
 #include <memory>
 #include <string>
 
@@ -20,13 +21,15 @@ constexpr uint32_t kAckSlots = 1024;
 // may be another build.
 struct LaneMemory {
   uint32_t magic;
-  uint32_t ring_bytes;  // a power of two; the ring follows at kRingOffset
+  uint32_t ring_bytes;                         // a power of two; the ring follows at kRingOffset
   alignas(64) std::atomic<uint64_t> head;      // bytes ever written to this ring
   alignas(64) std::atomic<uint64_t> consumed;  // bytes ever read from the other's ring
   alignas(64) std::atomic<uint32_t> wants;     // what the owner sleeps for: kWantData, kWantSpace
   alignas(64) std::atomic<uint64_t> acks[kAckSlots];
 };
 static_assert(std::atomic<uint64_t>::is_always_lock_free);
+static_assert(offsetof(LaneMemory, head) == 64 && offsetof(LaneMemory, consumed) == 128 &&
+              offsetof(LaneMemory, wants) == 192 && offsetof(LaneMemory, acks) == 256);
 
 enum Want : uint32_t { kWantNothing = 0, kWantData = 1, kWantSpace = 2 };
 

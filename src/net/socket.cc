@@ -192,9 +192,7 @@ int connect_error(int fd) {
   return error;
 }
 
-Fd accept_connection(int listener) {
-  return Fd(::accept4(listener, nullptr, nullptr, kFlags));
-}
+Fd accept_connection(int listener) { return Fd(::accept4(listener, nullptr, nullptr, kFlags)); }
 
 void tune_tcp(int fd) {
   set_option(fd, IPPROTO_TCP, TCP_NODELAY, 1);

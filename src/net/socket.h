@@ -1,7 +1,8 @@
 #pragma once
 
-// Sockets as net uses them: close-on-exec, non-blocking, no SIGPIPE. A server listens on TCP and, for
-// peers of the same host, on an abstract Unix name derived from the TCP address: nothing to clean up.
+// Sockets as net uses them: close-on-exec, non-blocking, no SIGPIPE. A server listens on TCP and,
+// for peers of the same host, on an abstract Unix name derived from the TCP address: nothing to
+// clean up.
 
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -51,7 +52,8 @@ std::string unix_wildcard_name(uint16_t port);
 // Nothing when somebody has the name.
 Fd listen_unix(const std::string& name);
 
-// Starts a connection; `pending` when it is not yet established. An invalid Fd and errno on failure.
+// Starts a connection; `pending` when it is not yet established. An invalid Fd and errno on
+// failure.
 Fd start_tcp(const SocketAddress& address, bool& pending);
 Fd connect_unix(const std::string& name);
 // The error of a connection that was pending: 0 when it is established.

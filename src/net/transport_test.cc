@@ -2,6 +2,9 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <fstream>
@@ -20,9 +23,12 @@ class Wire : public testing::TestWithParam<TransportKind> {
   }
 };
 
-INSTANTIATE_TEST_SUITE_P(
-    Transports, Wire, testing::Values(TransportKind::kTcp, TransportKind::kUnix, TransportKind::kShm),
-    [](const auto& info) { return std::string(transport_kind_name(info.param)); });
+INSTANTIATE_TEST_SUITE_P(Transports, Wire,
+                         testing::Values(TransportKind::kTcp, TransportKind::kUnix,
+                                         TransportKind::kShm),
+                         [](const auto& info) {
+                           return std::string(transport_kind_name(info.param));
+                         });
 
 Tensor counting(int64_t n, float first = 0) {
   Tensor t(DType::kFloat, Shape{n});
@@ -51,9 +57,13 @@ TEST_P(Wire, BringsEveryFieldAndTensorBackUnchanged) {
   EXPECT_EQ(lane->kind(), GetParam());
   Message m{.type = kTestMessage, .call = 1, .session = 1ull << 63, .incarnation = 42};
   m.meta = std::string("a\0b", 3);
-  m.tensors = {counting(3), Tensor::scalar<int64_t>(-5), Tensor(), counting(0),
+  m.tensors = {counting(3),
+               Tensor::scalar<int64_t>(-5),
+               Tensor(),
+               counting(0),
                Tensor::of<std::string>(Shape{2, 2}, {"", "x", std::string(70000, 'y'), "z"}),
-               Tensor::of<bool>(Shape{1, 3}, {true, false, true}), counting(1 << 20)};
+               Tensor::of<bool>(Shape{1, 3}, {true, false, true}),
+               counting(1 << 20)};
   Message back = round_trip(*lane, m);
   EXPECT_EQ(back.type, m.type);
   EXPECT_EQ(back.call, m.call);
@@ -216,6 +226,68 @@ TEST_P(Wire, TellsBothSidesWhenTheOtherIsGone) {
     EXPECT_EQ(error.code(), Code::kUnavailable);
     EXPECT_THAT(error.message(), testing::HasSubstr("server/0"));
   }
+}
+
+// A process that runs `body`, to be killed.
+class Child {
+ public:
+  explicit Child(const std::function<void(int pipe)>& body) {
+    CAPSTAN_CHECK(::pipe(ends_) == 0);
+    pid_ = ::fork();
+    if (pid_ != 0) return;
+    ::alarm(60);
+    body(ends_[1]);
+    ::_exit(0);
+  }
+  ~Child() {
+    kill();
+    ::close(ends_[0]);
+    ::close(ends_[1]);
+  }
+  void kill() {
+    if (pid_ <= 0) return;
+    ::kill(pid_, SIGKILL);
+    ::waitpid(std::exchange(pid_, -1), nullptr, 0);
+  }
+  uint16_t read_port() const {
+    uint16_t port = 0;
+    CAPSTAN_CHECK(::read(ends_[0], &port, sizeof port) == sizeof port);
+    return port;
+  }
+
+ private:
+  int ends_[2];
+  pid_t pid_ = -1;
+};
+
+TEST_P(Wire, WakesACallerWhoseServerIsKilled) {
+  Child child([](int pipe) {
+    struct Silent : Handler {
+      void on_message(const std::shared_ptr<Peer>& peer, Message&& m) override {
+        if (m.call == 1) peer->send(std::move(m));
+      }
+    } handler;
+    ServerLoop server({.self = test_identity("server/0")}, handler);
+    uint16_t port = server.port();
+    CAPSTAN_CHECK(::write(pipe, &port, sizeof port) == sizeof port);
+    server.run();
+  });
+  LaneOptions options = lane_options();
+  options.self = test_identity("client/0");
+  auto lane =
+      capstan::connect({.address = fmt::format("127.0.0.1:{}", child.read_port())}, options);
+  Message m{.type = kTestMessage, .call = 1, .tensors = {counting(100'000)}};
+  Message back = round_trip(*lane, m);
+  lane->send({.type = kTestMessage, .call = 2}, soon());
+  child.kill();
+  try {
+    lane->receive(soon());
+    FAIL() << "the server is dead";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), Code::kUnavailable);
+  }
+  // What it had sent is still there.
+  EXPECT_TRUE(back.tensors[0].equals(m.tensors[0]));
 }
 
 TEST_P(Wire, DeliversWhatWasSentBeforeTheServerLeft) {

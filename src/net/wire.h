@@ -36,8 +36,9 @@ void set_header(std::string& out, const FrameHeader& header);
 // Throws DataLoss for what is no frame, ResourceExhausted beyond a limit; both name the peer.
 FrameHeader read_header(const char* bytes, const FrameLimits& limits, std::string_view peer);
 
-// Where a tensor's bytes lie when they do not follow in the frame: in a region of shared memory that
-// the sender owns. The receiver stores `sequence` in its slot `slot` when it is done with them.
+// Where a tensor's bytes lie when they do not follow in the frame: in a region of shared memory
+// that the sender owns. The receiver stores `sequence` in its slot `slot` when it is done with
+// them.
 struct SharedRef {
   uint64_t region = 0;
   uint64_t offset = 0;

@@ -1,13 +1,14 @@
 // Comparisons, logic, choices between two tensors, and conversions of the element type.
 
-#include <cstring>
+#include <algorithm>
 
 #include "graph/shape_context.h"
+#include "kernel/blocks.h"
 #include "kernel/context.h"
+#include "kernel/isa.h"
 #include "ops/broadcast.h"
 #include "ops/families.h"
 #include "ops/grad_nodes.h"
-#include "ops/plain_blocks.h"
 #include "ops/types.h"
 #include "ops/window.h"
 
@@ -62,13 +63,6 @@ void call_state(KernelContext& c) { c.state<Kernel>()(c); }
 
 // --- Equality, of truth values too ----------------------------------------------------------------
 
-template <bool kEqual>
-BlockFn equality_block(DType dtype, Isa isa) {
-  // Truth values are bytes of 0 or 1.
-  if (dtype == DType::kBool) dtype = DType::kUInt8;
-  return kEqual ? equal_block(dtype, isa) : not_equal_block(dtype, isa);
-}
-
 constexpr OpDef equality(std::string_view name, std::string_view doc, BlockChoice block) {
   return {.name = name,
           .doc = doc,
@@ -81,14 +75,22 @@ constexpr OpDef equality(std::string_view name, std::string_view doc, BlockChoic
           .samples = {"float[2,3] float[3]", "bool[2]{0,1} bool[2]{1,1}"}};
 }
 
-constexpr OpDef kEqual = equality("Equal", "Whether x and y are equal.", equality_block<true>);
-constexpr OpDef kNotEqual = equality("NotEqual", "Whether x and y differ.", equality_block<false>);
+constexpr OpDef kEqual = equality("Equal", "Whether x and y are equal.", equal_block);
+constexpr OpDef kNotEqual = equality("NotEqual", "Whether x and y differ.", not_equal_block);
 
 // --- Select -------------------------------------------------------------------------------------
 
+// All four of one shape.
 template <class T>
-void choose(const bool* condition, const T* t, const T* e, T* out, int64_t n) {
-  for (int64_t i = 0; i < n; ++i) out[i] = condition[i] ? t[i] : e[i];
+void choose(KernelContext& c, Tensor& out) {
+  const Tensor &condition = c.in(0), &t = c.in(1), &e = c.in(2);
+  if (BlockFn block = select_block(out.dtype(), c.isa())) {
+    const void* in[] = {condition.raw(), t.raw(), e.raw()};
+    return block(in, out.raw(), out.size());
+  }
+  for (int64_t i = 0; i < out.size(); ++i) {
+    out.data<T>()[i] = (condition.data<bool>()[i] ? t : e).data<T>()[i];
+  }
 }
 
 // The condition is of the shape of both, a scalar, or a vector that chooses whole rows.
@@ -100,9 +102,7 @@ void select(KernelContext& c) {
   }
   Tensor& out = c.out(0, t.shape());
   const bool* chosen = condition.data<bool>();
-  if (condition.shape() == t.shape()) {
-    return choose(chosen, t.data<T>(), e.data<T>(), out.data<T>(), t.size());
-  }
+  if (condition.shape() == t.shape()) return choose<T>(c, out);
   int64_t rows = condition.size();
   bool by_row = condition.shape().rank() == 1 && t.shape().rank() > 1 && t.shape()[0] == rows;
   if (!by_row && rows != 1) {
@@ -120,9 +120,7 @@ void select_broadcast(KernelContext& c) {
   Shape shape = broadcast(condition.shape(), broadcast(t.shape(), e.shape()));
   Tensor& out = c.out(0, shape);
   T* to = out.data<T>();
-  if (condition.shape() == shape && t.shape() == shape && e.shape() == shape) {
-    return choose(condition.data<bool>(), t.data<T>(), e.data<T>(), to, out.size());
-  }
+  if (condition.shape() == shape && t.shape() == shape && e.shape() == shape) return choose<T>(c, out);
   BroadcastWalk<3> walk(shape, {&condition.shape(), &t.shape(), &e.shape()});
   for (int64_t i = 0; i < out.size(); ++i, walk.next()) {
     bool yes = condition.data<bool>()[walk.at(0)];
@@ -191,34 +189,32 @@ constexpr OpDef kSelectV2 = {
 
 // --- Cast ---------------------------------------------------------------------------------------
 
-template <class From, class To>
-void cast_elements(KernelContext& c) {
+struct CastState {
+  BlockFn block;  // null: the types are the same
+};
+
+void cast_kernel(KernelContext& c) {
   const Tensor& x = c.in(0);
   Tensor& y = c.out(0, x.shape());
-  const From* from = x.data<From>();
-  To* to = y.data<To>();
-  for (int64_t i = 0; i < x.size(); ++i) to[i] = static_cast<To>(from[i]);
-}
-
-template <class From>
-Kernel cast_kernel(const Node& node, DType to) {
-  if (to == DType::kBool) return cast_elements<From, bool>;
-  return for_number(node, to, [](auto tag) -> Kernel {
-    return cast_elements<From, typename decltype(tag)::type>;
+  BlockFn block = c.state<CastState>().block;
+  if (!block) return copy_elements(y.dtype(), y.raw(), x.raw(), x.size());
+  constexpr int64_t kPiece = 65536;
+  c.pool().parallel_for((x.size() + kPiece - 1) / kPiece, [&](int64_t piece) {
+    int64_t first = piece * kPiece;
+    const void* in[] = {static_cast<const char*>(x.raw()) + size_t(first) * dtype_size(x.dtype())};
+    void* out = static_cast<char*>(y.raw()) + size_t(first) * dtype_size(y.dtype());
+    block(in, out, std::min(kPiece, x.size() - first));
   });
-}
-
-void copy_kernel(KernelContext& c) {
-  Tensor& out = c.out(0, c.in(0).shape());
-  copy_elements(out.dtype(), out.raw(), c.in(0).raw(), out.size());
 }
 
 std::shared_ptr<void> prepare_cast(const Node& node) {
   DType from = node.input(0).dtype(), to = node.output_type(0);
-  if (from == to) return std::make_shared<Kernel>(copy_kernel);
-  if (from == DType::kBool) return std::make_shared<Kernel>(cast_kernel<uint8_t>(node, to));
-  return std::make_shared<Kernel>(for_number(
-      node, from, [&](auto tag) { return cast_kernel<typename decltype(tag)::type>(node, to); }));
+  if (from == to) return std::make_shared<CastState>();
+  BlockFn block = cast_block(from, to, best_isa());
+  if (!block) {
+    throw unimplemented("Cast (node '{}') cannot turn {} into {}", node.name(), dtype_name(from), dtype_name(to));
+  }
+  return std::make_shared<CastState>(CastState{block});
 }
 
 Values cast_gradient(GradContext& g) {
@@ -234,7 +230,7 @@ constexpr OpDef kCast = {
     .outputs = {{"y", "DstT"}},
     .attrs = {{"SrcT", kAnyType}, {"DstT", kAnyType}, {"Truncate", "bool", "false"}},
     .shape = same_shape,
-    .kernel = call_state,
+    .kernel = cast_kernel,
     .prepare = prepare_cast,
     .gradient = cast_gradient,
     .samples = {"float[2,3] DstT=double", "float[2,3](0,9) DstT=int32", "bool[2]{0,1} DstT=float"},

@@ -3,12 +3,13 @@
 #include <algorithm>
 
 #include "graph/shape_context.h"
+#include "kernel/blocks.h"
 #include "kernel/context.h"
 #include "kernel/gemm.h"
+#include "kernel/reduce.h"
 #include "ops/broadcast.h"
 #include "ops/families.h"
 #include "ops/grad_nodes.h"
-#include "ops/plain_blocks.h"
 #include "ops/types.h"
 
 namespace capstan {
@@ -22,6 +23,20 @@ struct MatMulState {
   bool transpose_a, transpose_b;
   Product product;
 };
+
+void float_product(KernelContext& c, const MatMulState& s, int64_t m, int64_t n, int64_t k,
+                   const void* a, const void* b, void* out) {
+  sgemm(s.transpose_a, s.transpose_b, m, n, k, static_cast<const float*>(a), s.transpose_a ? m : k,
+        static_cast<const float*>(b), s.transpose_b ? k : n, static_cast<float*>(out), n, false, c.pool(),
+        c.isa());
+}
+
+void double_product(KernelContext& c, const MatMulState& s, int64_t m, int64_t n, int64_t k,
+                    const void* a, const void* b, void* out) {
+  dgemm(s.transpose_a, s.transpose_b, m, n, k, static_cast<const double*>(a), s.transpose_a ? m : k,
+        static_cast<const double*>(b), s.transpose_b ? k : n, static_cast<double*>(out), n, false,
+        c.pool(), c.isa());
+}
 
 // Whole numbers: plain loops, b's rows innermost.
 template <class T>
@@ -40,8 +55,8 @@ void whole_product(KernelContext&, const MatMulState& s, int64_t m, int64_t n, i
 
 Product product_for(const Node& node) {
   switch (DType dtype = node.output_type(0)) {
-    case DType::kFloat: return whole_product<float>;
-    case DType::kDouble: return whole_product<double>;
+    case DType::kFloat: return float_product;
+    case DType::kDouble: return double_product;
     case DType::kInt32: return whole_product<int32_t>;
     case DType::kInt64: return whole_product<int64_t>;
     default: no_kernel(node, dtype);
@@ -262,8 +277,13 @@ void bias_add_grad(KernelContext& c) {
   BiasDims d = bias_dims(c.node(), dy.shape(), c.state<BiasState>().channels_first);
   Tensor& out = c.out(0, Shape{d.channels});
   T* sum = out.data<T>();
-  std::fill_n(sum, d.channels, T(0));
   const T* from = dy.data<T>();
+  if constexpr (std::is_floating_point_v<T>) {
+    if (d.inner == 1) {
+      return reduce_columns(Reduction::kSum, from, sum, d.outer, d.channels, c.pool(), c.isa());
+    }
+  }
+  std::fill_n(sum, d.channels, T(0));
   if (d.inner == 1) {
     BlockFn add = add_block(DTypeOf<T>::value, c.isa());
     for (int64_t r = 0; r < d.outer; ++r) {

@@ -3,10 +3,10 @@
 #include <cmath>
 
 #include "graph/shape_context.h"
+#include "kernel/blocks.h"
 #include "kernel/context.h"
 #include "ops/families.h"
 #include "ops/grad_nodes.h"
-#include "ops/plain_blocks.h"
 #include "ops/types.h"
 
 namespace capstan {

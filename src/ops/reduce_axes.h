@@ -22,6 +22,11 @@ struct ReduceGroups {
   int64_t inner = 1;           // elements of a row: the innermost merged dimension
   bool inner_reduced = false;  // a row becomes one element, or is joined with others
 
+  // A matrix whose rows are each reduced to one element, or whose rows are joined into one.
+  bool is_rows() const { return inner_reduced && (rank_ == 0 || (rank_ == 1 && strides_[0] != 0)); }
+  bool is_columns() const { return !inner_reduced && rank_ == 1 && strides_[0] == 0; }
+  int64_t outer() const { return rank_ == 1 ? dims_[0] : 1; }
+
   // f(first element of the row, first output it belongs to), in order of the input.
   template <class F>
   void for_each_row(F&& f) const {

@@ -5,6 +5,7 @@
 
 #include "graph/shape_context.h"
 #include "kernel/context.h"
+#include "kernel/reduce.h"
 #include "ops/families.h"
 #include "ops/grad_nodes.h"
 #include "ops/reduce_axes.h"
@@ -34,16 +35,19 @@ void reduce_shape(ShapeContext& c) {
 // How elements of type T are joined: zero() is the neutral element.
 template <class T>
 struct AddUp {
+  static constexpr Reduction kFast = Reduction::kSum;
   static T zero() { return T(0); }
   static T join(T a, T b) { return T(a + b); }
 };
 template <class T>
 struct Multiply {
+  static constexpr Reduction kFast = Reduction::kProduct;
   static T zero() { return T(1); }
   static T join(T a, T b) { return T(a * b); }
 };
 template <class T>
 struct Largest {
+  static constexpr Reduction kFast = Reduction::kMax;
   static T zero() {
     if constexpr (std::is_floating_point_v<T>) return -std::numeric_limits<T>::infinity();
     return std::numeric_limits<T>::lowest();
@@ -53,6 +57,7 @@ struct Largest {
 };
 template <class T>
 struct Smallest {
+  static constexpr Reduction kFast = Reduction::kMin;
   static T zero() {
     if constexpr (std::is_floating_point_v<T>) return std::numeric_limits<T>::infinity();
     return std::numeric_limits<T>::max();
@@ -95,7 +100,15 @@ T reduce_run(const T* in, int64_t n) {
 
 // Joins the last dimension of `in` where it is reduced, else joins whole rows.
 template <class T, class Op>
-void reduce_groups(const ReduceGroups& groups, const T* in, T* out) {
+void reduce_groups(const ReduceGroups& groups, const T* in, T* out, KernelContext& c) {
+  if constexpr (std::is_floating_point_v<T>) {
+    if (groups.is_rows()) {
+      return reduce_rows(Op::kFast, in, out, groups.outputs, groups.inner, c.pool(), c.isa());
+    }
+    if (groups.is_columns()) {
+      return reduce_columns(Op::kFast, in, out, groups.outer(), groups.inner, c.pool(), c.isa());
+    }
+  }
   std::fill_n(out, groups.outputs, Op::zero());
   groups.for_each_row([&](int64_t from, int64_t to) {
     if (groups.inner_reduced) {
@@ -111,7 +124,7 @@ void reduce(KernelContext& c) {
   const Tensor& x = c.in(0);
   uint32_t mask = axes_mask(c.node(), c.in(1), x.shape().rank());
   Tensor& out = c.out(0, reduced(x.shape(), mask, c.state<ReduceState>().keep_dims));
-  reduce_groups<T, Op<T>>(ReduceGroups(x.shape(), mask), x.data<T>(), out.data<T>());
+  reduce_groups<T, Op<T>>(ReduceGroups(x.shape(), mask), x.data<T>(), out.data<T>(), c);
 }
 
 template <class T>
@@ -120,7 +133,7 @@ void mean(KernelContext& c) {
   uint32_t mask = axes_mask(c.node(), c.in(1), x.shape().rank());
   Tensor& out = c.out(0, reduced(x.shape(), mask, c.state<ReduceState>().keep_dims));
   T* to = out.data<T>();
-  reduce_groups<T, AddUp<T>>(ReduceGroups(x.shape(), mask), x.data<T>(), to);
+  reduce_groups<T, AddUp<T>>(ReduceGroups(x.shape(), mask), x.data<T>(), to, c);
   int64_t count = out.size() ? x.size() / out.size() : 0;
   if constexpr (std::is_floating_point_v<T>) {
     // An empty mean is 0/0, not a number.

@@ -6,9 +6,9 @@
 
 #include "graph/shape_context.h"
 #include "kernel/context.h"
+#include "kernel/softmax.h"
 #include "ops/families.h"
 #include "ops/grad_nodes.h"
-#include "ops/plain_blocks.h"
 #include "ops/types.h"
 
 namespace capstan {
@@ -19,87 +19,21 @@ void call_state(KernelContext& c) { c.state<Kernel>()(c); }
 
 // --- Softmax and LogSoftmax ---------------------------------------------------------------------
 
-// Rows of the last dimension, cut into groups that fit the cache: each group is one piece of work, so
-// the cut does not depend on the number of threads.
-struct Rows {
-  int64_t count = 0, width = 0, per_group = 1;
-
-  explicit Rows(const Shape& s) {
-    if (s.rank() < 1) throw invalid_argument("softmax needs logits of at least one dimension, not a scalar");
-    width = s[s.rank() - 1];
-    count = 1;
-    for (int i = 0; i + 1 < s.rank(); ++i) count *= s[i];
-    constexpr int64_t kGroupElements = 8192;
-    per_group = std::max<int64_t>(1, kGroupElements / std::max<int64_t>(width, 1));
-  }
-
-  // f(first row, rows of the group).
-  template <class F>
-  void for_each_group(ThreadPool& pool, F&& f) const {
-    if (count == 0 || width == 0) return;
-    int64_t groups = (count + per_group - 1) / per_group;
-    if (groups == 1) return f(int64_t(0), count);
-    pool.parallel_for(groups, [&](int64_t group) {
-      int64_t first = group * per_group;
-      f(first, std::min(per_group, count - first));
-    });
-  }
-};
-
+// Rows of the last dimension.
 template <class T>
-T largest_of(const T* x, int64_t n) {
-  T largest = x[0];
-  for (int64_t i = 1; i < n; ++i) largest = std::max(largest, x[i]);
-  return largest;
-}
-
-template <class T>
-T sum_of(const T* x, int64_t n) {
-  T sum = 0;
-  for (int64_t i = 0; i < n; ++i) sum += x[i];
-  return sum;
-}
-
-// out = exp(x - largest of the row), for whole rows; the largest elements go to `largest` if given.
-template <class T>
-void exp_rows(const T* x, T* out, int64_t rows, int64_t width, T* largest, Isa isa) {
-  for (int64_t r = 0; r < rows; ++r) {
-    T top = largest_of(x + r * width, width);
-    if (largest) largest[r] = top;
-    for (int64_t i = r * width; i < (r + 1) * width; ++i) out[i] = x[i] - top;
-  }
-  const void* in[] = {out};
-  exp_block(DTypeOf<T>::value, isa)(in, out, rows * width);
-}
-
-template <class T>
-void softmax_group(const T* x, T* y, int64_t rows, int64_t width, Isa isa) {
-  exp_rows<T>(x, y, rows, width, nullptr, isa);
-  for (int64_t r = 0; r < rows; ++r, y += width) {
-    T scale = T(1) / sum_of(y, width);
-    for (int64_t i = 0; i < width; ++i) y[i] *= scale;
-  }
-}
-
-template <class T>
-void log_softmax_group(const T* x, T* y, int64_t rows, int64_t width, Isa isa) {
-  exp_rows<T>(x, y, rows, width, nullptr, isa);
-  for (int64_t r = 0; r < rows; ++r, x += width, y += width) {
-    T top = largest_of(x, width), log_sum = std::log(sum_of(y, width));
-    for (int64_t i = 0; i < width; ++i) y[i] = x[i] - top - log_sum;
-  }
+SoftmaxArgs<T> rows_of(const Tensor& logits) {
+  const Shape& shape = logits.shape();
+  if (shape.rank() < 1) throw invalid_argument("softmax needs logits of at least one dimension, not a scalar");
+  int64_t cols = shape[shape.rank() - 1];
+  return {logits.data<T>(), cols ? logits.size() / cols : 0, cols};
 }
 
 template <class T, bool kLog>
 void softmax(KernelContext& c) {
   const Tensor& x = c.in(0);
-  Tensor& y = c.out(0, x.shape());
-  Rows rows(x.shape());
-  rows.for_each_group(c.pool(), [&](int64_t first, int64_t count) {
-    int64_t at = first * rows.width;
-    (kLog ? log_softmax_group<T> : softmax_group<T>)(x.data<T>() + at, y.data<T>() + at, count, rows.width,
-                                                     c.isa());
-  });
+  SoftmaxArgs<T> rows = rows_of<T>(x);
+  (kLog ? log_softmax_rows<T> : softmax_rows<T>)(rows, c.out(0, x.shape()).template data<T>(), c.pool(),
+                                                 c.isa());
 }
 
 template <bool kLog>
@@ -151,46 +85,32 @@ constexpr OpDef kLogSoftmax = {
 
 // --- Cross entropies ----------------------------------------------------------------------------
 
-// One row, of which `backprop` holds exp(logits - top) and `loss` holds top. Afterwards backprop is
-// softmax - labels.
-template <class T>
-void dense_row(const T* logits, const T* labels, T* backprop, T* loss, int64_t width) {
-  T top = *loss, sum = sum_of(backprop, width), log_sum = std::log(sum), total = 0;
-  for (int64_t i = 0; i < width; ++i) {
-    total += labels[i] * (log_sum - (logits[i] - top));
-    backprop[i] = backprop[i] / sum - labels[i];
-  }
-  *loss = total;
-}
-
 template <class T>
 void dense_cross_entropy(KernelContext& c) {
   const Tensor &logits = c.in(0), &labels = c.in(1);
-  if (logits.shape().rank() != 2 || logits.shape() != labels.shape()) {
+  const Shape& shape = logits.shape();
+  if (shape.rank() != 2 || shape != labels.shape()) {
     throw invalid_argument("{} needs logits and labels of one shape [batch, classes], but they have {} and {}",
-                           c.node().op(), logits.shape(), labels.shape());
+                           c.node().op(), shape, labels.shape());
   }
-  Rows rows(logits.shape());
-  Tensor &loss = c.out(0, Shape{rows.count}), &backprop = c.out(1, logits.shape());
-  if (rows.width == 0) std::fill_n(loss.data<T>(), rows.count, T(0));
-  rows.for_each_group(c.pool(), [&](int64_t first, int64_t count) {
-    int64_t at = first * rows.width;
-    const T *x = logits.data<T>() + at, *y = labels.data<T>() + at;
-    T *out = backprop.data<T>() + at, *losses = loss.data<T>() + first;
-    exp_rows(x, out, count, rows.width, losses, c.isa());
-    for (int64_t r = 0; r < count; ++r) {
-      int64_t row = r * rows.width;
-      dense_row(x + row, y + row, out + row, losses + r, rows.width);
-    }
-  });
+  Tensor &loss = c.out(0, Shape{shape[0]}), &backprop = c.out(1, shape);
+  cross_entropy_rows<T>({logits.data<T>(), shape[0], shape[1]}, labels.data<T>(), loss.data<T>(),
+                        backprop.data<T>(), c.pool(), c.isa());
 }
 
-template <class T>
-void sparse_row(const T* logits, int64_t label, T* backprop, T* loss, int64_t width) {
-  T sum = sum_of(backprop, width);
-  *loss = std::log(sum) - (logits[label] - *loss);
-  for (int64_t i = 0; i < width; ++i) backprop[i] /= sum;
-  backprop[label] -= T(1);
+// The labels as int64, copied into `room` if they are not; throws InvalidArgument for one that names no
+// class.
+const int64_t* checked_labels(const Tensor& labels, int64_t classes, std::vector<int64_t>& room) {
+  bool wide = labels.dtype() == DType::kInt64;
+  if (!wide) room.resize(size_t(labels.size()));
+  for (int64_t r = 0; r < labels.size(); ++r) {
+    int64_t label = int_at(labels, r);
+    if (label < 0 || label >= classes) {
+      throw invalid_argument("label {} of row {} is outside [0, {})", label, r, classes);
+    }
+    if (!wide) room[size_t(r)] = label;
+  }
+  return wide ? labels.data<int64_t>() : room.data();
 }
 
 template <class T>
@@ -201,23 +121,11 @@ void sparse_cross_entropy(KernelContext& c) {
     throw invalid_argument("{} needs logits [batch, classes] and labels [batch], but they have {} and {}",
                            c.node().op(), shape, labels.shape());
   }
-  for (int64_t r = 0; r < labels.size(); ++r) {
-    int64_t label = int_at(labels, r);
-    if (label < 0 || label >= shape[1]) {
-      throw invalid_argument("label {} of row {} is outside [0, {})", label, r, shape[1]);
-    }
-  }
-  Rows rows(shape);
+  std::vector<int64_t> room;
+  const int64_t* classes = checked_labels(labels, shape[1], room);
   Tensor &loss = c.out(0, labels.shape()), &backprop = c.out(1, shape);
-  rows.for_each_group(c.pool(), [&](int64_t first, int64_t count) {
-    int64_t at = first * rows.width;
-    T *out = backprop.data<T>() + at, *losses = loss.data<T>() + first;
-    exp_rows(logits.data<T>() + at, out, count, rows.width, losses, c.isa());
-    for (int64_t r = 0; r < count; ++r) {
-      int64_t row = r * rows.width;
-      sparse_row(logits.data<T>() + at + row, int_at(labels, first + r), out + row, losses + r, rows.width);
-    }
-  });
+  sparse_cross_entropy_rows<T>({logits.data<T>(), shape[0], shape[1]}, classes, loss.data<T>(),
+                               backprop.data<T>(), c.pool(), c.isa());
 }
 
 // The gradient of a loss per row, spread over the row.

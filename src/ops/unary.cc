@@ -1,9 +1,9 @@
 // Element-wise functions of one tensor, and those of a function's value and the gradient that came.
 
 #include "graph/shape_context.h"
+#include "kernel/blocks.h"
 #include "ops/families.h"
 #include "ops/grad_nodes.h"
-#include "ops/plain_blocks.h"
 #include "ops/types.h"
 
 namespace capstan {

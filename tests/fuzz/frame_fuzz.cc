@@ -14,7 +14,8 @@ namespace {
 
 class Bytes final : public ByteStream {
  public:
-  Bytes(const uint8_t* data, size_t bytes, size_t piece) : data_(data), left_(bytes), piece_(piece) {}
+  Bytes(const uint8_t* data, size_t bytes, size_t piece)
+      : data_(data), left_(bytes), piece_(piece) {}
   size_t read(const iovec* parts, int count) override {
     if (left_ == 0) throw unavailable("the end");
     size_t moved = 0;

@@ -1,0 +1,1 @@
+"""What the benchmarks share; bench/README.md says how they measure."""

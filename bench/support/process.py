@@ -1,0 +1,191 @@
+"""Starts the processes under measurement and talks to them; see worker.py for the talk."""
+
+import json
+import os
+import select
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+WORKER = Path(__file__).resolve().parent / "worker.py"
+START_SECONDS = 180  # a peer on a busy machine takes long to import
+QUIET = {"TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": "", "PYTHONWARNINGS": "ignore"}
+
+
+class Failed(RuntimeError):
+    """A process that ended or did not answer; the text holds what it printed last."""
+
+
+class Front:
+    """One side of a comparison: how its processes are started."""
+
+    def __init__(self, name, kind, command, env=None):
+        self.name, self.kind = name, kind
+        self.command = command
+        inherited = dict(os.environ)
+        if kind != "capstan":
+            inherited.pop("PYTHONPATH", None)  # nothing of ours may shadow the real one
+        self.env = {**inherited, **QUIET, **(env or {})}
+
+    def with_env(self, name, **env):
+        return Front(name, self.kind, self.command, env)
+
+
+def capstan_front(capstan, **env):
+    return Front("ours", "capstan", [str(capstan), "python", "--python", sys.executable], env)
+
+
+def tensorflow_front(python):
+    return Front("TensorFlow", "tensorflow", [str(python)])
+
+
+def torch_front(python):
+    return Front("PyTorch", "torch", [str(python)], {"OMP_NUM_THREADS": "1"})
+
+
+def can_import(python, module):
+    """Whether an interpreter has a package, without importing it."""
+    code = "import importlib.util, sys; sys.exit(importlib.util.find_spec(%r) is None)" % module
+    env = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
+    try:
+        return subprocess.run([str(python), "-c", code], env=env, timeout=60).returncode == 0
+    except OSError:
+        return False
+
+
+class Process:
+    """A child with a line of JSON each way."""
+
+    def __init__(self, command, env, what):
+        self.what = what
+        self._log = tempfile.TemporaryFile()
+        self.started = time.perf_counter()
+        self._process = subprocess.Popen(
+            [str(part) for part in command],
+            env=env,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._log,
+            bufsize=0,
+        )
+        self.pid = self._process.pid
+        self._pending = b""
+
+    def send(self, **command):
+        try:
+            self._process.stdin.write(json.dumps(command).encode() + b"\n")
+        except BrokenPipeError:
+            raise Failed(self._failure("ended")) from None
+
+    def receive(self, seconds):
+        deadline = time.monotonic() + seconds
+        while b"\n" not in self._pending:
+            left = deadline - time.monotonic()
+            if left <= 0 or not select.select([self._process.stdout], [], [], left)[0]:
+                raise Failed(self._failure("did not answer within %g s" % seconds))
+            part = os.read(self._process.stdout.fileno(), 65536)
+            if not part:
+                raise Failed(self._failure("ended"))
+            self._pending += part
+        line, _, self._pending = self._pending.partition(b"\n")
+        return json.loads(line)
+
+    def wait_ready(self):
+        self.receive(START_SECONDS)
+        return self
+
+    def close(self):
+        self._process.kill()
+        self._process.wait()
+        self._process.stdin.close()
+        self._process.stdout.close()
+        self._log.close()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exception):
+        self.close()
+
+    def _failure(self, how):
+        self._log.seek(0)
+        tail = self._log.read().decode(errors="replace").splitlines()[-20:]
+        code = self._process.poll()
+        ended = "" if code is None else " with code %d" % code
+        return "\n  ".join(["%s %s%s; it printed last:" % (self.what, how, ended), *tail])
+
+
+def start(front, model, extra=()):
+    """A process that will build one model; `extra` are further arguments of worker.py."""
+    arguments = [WORKER, "--front", front.kind, "--model", model, *extra]
+    return Process([*front.command, *arguments], front.env, "%s, %s" % (front.name, model))
+
+
+class Group:
+    """The tasks of one side of a comparison: slices run on all its workers at the same time."""
+
+    def __init__(self):
+        self.servers, self.workers = [], []
+
+    def slice(self, seconds):
+        """Steps per second of one worker, the mean over all."""
+        for worker in self.workers:
+            worker.send(seconds=seconds)
+        answers = [worker.receive(START_SECONDS) for worker in self.workers]
+        return sum(a["steps"] / a["seconds"] for a in answers) / len(answers)
+
+    def warm_up(self, steps, seconds):
+        """At least so many steps on each worker, unless that takes very long."""
+        done, deadline = 0, time.monotonic() + 30
+        while done < steps and time.monotonic() < deadline:
+            done += self.slice(seconds) * seconds
+
+    def close(self):
+        for process in self.workers + self.servers:
+            process.close()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exception):
+        self.close()
+
+
+def start_local(front, model, threads=0):
+    group = Group()
+    group.workers.append(start(front, model, ["--threads", threads] if threads else []))
+    return group
+
+
+def start_cluster(front, model, ps, workers, sync=False):
+    """One process per task on loopback. The chief goes first: TensorFlow's other workers look for
+    an initialised model only every 30 s."""
+    shared = ["--cluster", json.dumps(cluster_of(ps, workers)), "--sync", workers if sync else 0]
+    group = Group()
+    try:
+        for i in range(ps):
+            task = ["--job", "ps", "--task", i]
+            group.servers.append(start(front, model, shared + task))
+        for i in range(workers):
+            group.workers.append(start(front, model, [*shared, "--task", i]))
+            if i == 0:
+                group.workers[0].wait_ready()
+        for process in group.servers + group.workers[1:]:
+            process.wait_ready()
+    except BaseException:
+        group.close()
+        raise
+    return group
+
+
+def cluster_of(ps, workers):
+    """A cluster on free ports of loopback. They are let go before the tasks bind them, because
+    TensorFlow cannot take over a socket."""
+    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(ps + workers)]
+    addresses = ["127.0.0.1:%d" % s.getsockname()[1] for s in sockets]
+    for s in sockets:
+        s.close()
+    return {"ps": addresses[:ps], "worker": addresses[ps:]}

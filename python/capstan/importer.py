@@ -1,0 +1,83 @@
+"""Graphs out of and into files."""
+
+import os
+
+from capstan import graph as graphs, protos
+
+
+def import_graph_def(graph_def, input_map=None, return_elements=None, name=None, op_dict=None,
+                     producer_op_list=None):
+    """Adds the nodes of a GraphDef to the default graph, under a prefix ("import" by default)."""
+    graph = graphs.get_default_graph()
+    prefix = "import" if name is None else name.rstrip("/")
+    if prefix:
+        prefix = graph.unique_name(prefix)
+    mapped = {key if ":" in key else key + ":0": value for key, value in (input_map or {}).items()}
+    graph._import_graph_def(graph_def.SerializeToString(), prefix, mapped)
+    if return_elements is None:
+        return None
+    full = [prefix + "/" + element if prefix else element for element in return_elements]
+    return [graph.as_graph_element(element) for element in full]
+
+
+def write_graph(graph_or_graph_def, logdir, name, as_text=True):
+    graph_def = graph_or_graph_def
+    if isinstance(graph_or_graph_def, graphs.Graph):
+        if not as_text:
+            data = graph_or_graph_def._graph_def(0, False)
+            return _write(os.path.join(logdir, name), data)
+        graph_def = graph_or_graph_def.as_graph_def()
+    data = str(graph_def).encode() if as_text else graph_def.SerializeToString()
+    return _write(os.path.join(logdir, name), data)
+
+
+def _write(path, data):
+    """Whole or absent."""
+    os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
+    temporary = "%s.tmp%d" % (path, os.getpid())
+    with open(temporary, "wb") as file:
+        file.write(data)
+    os.replace(temporary, path)
+    return path
+
+
+def _needed(graph_def, dest_nodes):
+    by_name = {node.name: node for node in graph_def.node}
+    seen, todo = set(), list(dest_nodes)
+    while todo:
+        name = todo.pop()
+        if name in seen:
+            continue
+        if name not in by_name:
+            raise AssertionError("%s is not in graph" % name)
+        seen.add(name)
+        todo.extend(i.lstrip("^").split(":")[0] for i in by_name[name].input)
+    return seen
+
+
+def extract_sub_graph(graph_def, dest_nodes):
+    """The nodes that these need, in the order of the graph."""
+    needed = _needed(graph_def, dest_nodes)
+    return protos.GraphDef(node=[node for node in graph_def.node if node.name in needed],
+                           versions=graph_def.versions)
+
+
+def convert_variables_to_constants(sess, input_graph_def, output_node_names, **unused):
+    """The part of a graph that these nodes need, its variables frozen."""
+    from capstan.graph_defs import make_tensor_proto
+
+    part = extract_sub_graph(input_graph_def, output_node_names)
+    names = [node.name for node in part.node if node.op in ("Variable", "VariableV2")]
+    values = dict(zip(names, sess.run([name + ":0" for name in names]))) if names else {}
+    frozen = protos.GraphDef(versions=part.versions)
+    for node in part.node:
+        if node.name in values:
+            tensor = make_tensor_proto(values[node.name])
+            made = frozen.node.add(name=node.name, op="Const", device=node.device)
+            made.attr["dtype"] = node.attr["dtype"]
+            made.attr["value"] = protos.AttrValue(tensor=tensor)
+        else:
+            frozen.node.append(node)
+    return frozen
+
+

@@ -1,0 +1,124 @@
+"""What this process tells its launcher, and how it takes leave of its cluster.
+
+Both are the process's own, hence one object: made when a server starts or a training session begins.
+A process that ends in good order says so to the parameter servers, which end when all have; one that
+fails says to the launcher why, and leaves nobody.
+"""
+
+import atexit
+import os
+import sys
+import time
+
+from capstan import _capstan
+
+_REPORT_SECS = 0.1
+_LOSS_WORDS = ("loss", "cost", "entropy")
+
+
+class _Process:
+    def __init__(self):
+        self.channel = _capstan.TaskChannel()
+        self.max_steps = _capstan.max_steps()
+        self.failed = False
+        self._pid = os.getpid()
+        self._servers = []
+        self._next_hook, sys.excepthook = sys.excepthook, self._on_exception
+        atexit.register(self._on_exit)
+
+    def join(self, server, job):
+        """`server` is an engine's; parameter servers have nobody to take leave of."""
+        if job != "ps":
+            self._servers.append(server)
+        port = server.target.rpartition(":")[2]
+        if port.isdigit():
+            self.channel.port(int(port))
+
+    def _on_exception(self, kind, value, trace):
+        self.failed = True
+        if not issubclass(kind, KeyboardInterrupt) and os.getpid() == self._pid:
+            self.channel.error(kind.__name__, str(value))
+        self._next_hook(kind, value, trace)
+
+    def _on_exit(self):
+        if self.failed or os.getpid() != self._pid:
+            return
+        for server in self._servers:
+            server._leave()
+        self.channel.end()
+
+
+_made = []
+
+
+def process():
+    if not _made:
+        _made.append(_Process())
+    return _made[0]
+
+
+def watched():
+    """Whether anybody wants to know the global step: a launcher, or a limit that it gave."""
+    return process().channel.connected or process().max_steps > 0
+
+
+def minimized(loss):
+    """Remembers what optimizers minimize: that is what a program's loss is."""
+    loss.graph.kept("minimized", set).add(loss)
+
+
+def _pairs(fetches, values):
+    """(fetch, value) of every leaf."""
+    if isinstance(fetches, (list, tuple)):
+        for fetch, value in zip(fetches, values):
+            yield from _pairs(fetch, value)
+    elif isinstance(fetches, dict):
+        for key, fetch in fetches.items():
+            yield from _pairs(fetch, values[key])
+    else:
+        yield fetches, values
+
+
+def _is_loss(fetch, losses):
+    name = fetch if isinstance(fetch, str) else getattr(fetch, "name", "")
+    return fetch in losses or any(word in name.lower() for word in _LOSS_WORDS)
+
+
+def loss_among(graph, fetches, values):
+    """The loss among fetched values, or None: a number that an optimizer minimizes, else one that
+    is called so."""
+    losses = graph.kept("minimized", set)
+    for fetch, value in _pairs(fetches, values):
+        number = getattr(value, "size", 0) == 1 and getattr(value.dtype, "kind", "") == "f"
+        if number and _is_loss(fetch, losses):
+            return float(value if value.ndim == 0 else value.ravel()[0])
+    return None
+
+
+class StepReporter:
+    """Tells the launcher the step, at most ten times a second, and knows when the limit is reached."""
+
+    def __init__(self, graph):
+        self._graph = graph
+        self._process = process()
+        self._next_time = 0.0
+        self.last_step = 0  # where training will stop, if somebody said so
+        self.limit = self._process.max_steps
+
+    @property
+    def due(self):
+        return time.time() >= self._next_time
+
+    @property
+    def next_time(self):
+        return self._next_time if self._process.channel.connected else float("inf")
+
+    def reached(self, step):
+        return 0 < self.limit <= step
+
+    def report(self, step, fetches, values):
+        self._next_time = time.time() + _REPORT_SECS
+        if self._process.channel.connected:
+            ends = [last for last in (self.last_step, self.limit) if last > 0]
+            loss = loss_among(self._graph, fetches, values)
+            self._process.channel.step(int(step), loss, min(ends, default=0))

@@ -1,0 +1,41 @@
+"""tf.python_io: files of records."""
+
+from capstan import _capstan
+
+
+class TFRecordCompressionType:
+    NONE, ZLIB, GZIP = 0, 1, 2
+
+
+class TFRecordOptions:
+    def __init__(self, compression_type=None, **unused):
+        self.compression_type = compression_type
+
+
+class TFRecordWriter:
+    def __init__(self, path, options=None):
+        self._engine = _capstan.RecordWriter(str(path))
+
+    def write(self, record):
+        self._engine.write(bytes(record))
+
+    def flush(self):
+        self._engine.flush()
+
+    def close(self):
+        self._engine.close()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *unused):
+        self.close()
+
+
+def tf_record_iterator(path, options=None):
+    reader = _capstan.RecordReader(str(path))
+    while True:
+        record = reader.next()
+        if record is None:
+            return
+        yield record

@@ -1,0 +1,314 @@
+"""tf.train.Saver, and what folders of checkpoints hold."""
+
+import os
+import time
+
+from capstan import _capstan, dtypes, errors, global_step as global_steps, graph as graphs, logs, protos
+from capstan.graph import GraphKeys
+from capstan.meta_graphs import meta_graph_bytes
+from capstan.protos import CheckpointState
+from capstan.variables import Variable
+
+
+class Saver:
+    """Adds the nodes that save and restore variables, and keeps the newest few checkpoints."""
+
+    def __init__(self, var_list=None, reshape=False, sharded=False, max_to_keep=5,
+                 keep_checkpoint_every_n_hours=10000.0, name=None, restore_sequentially=False,
+                 saver_def=None, builder=None, defer_build=False, allow_empty=False,
+                 write_version=protos.SaverDef.V2, pad_step_number=False, save_relative_paths=False,
+                 filename=None):
+        if defer_build and var_list:
+            raise ValueError("If `var_list` is provided then build cannot be deferred. Either set "
+                             "defer_build=False or var_list=None.")
+        self._var_list, self._sharded, self._name = var_list, sharded, name
+        self._max_to_keep = max_to_keep
+        self._keep_checkpoint_every_n_hours = keep_checkpoint_every_n_hours
+        self._allow_empty, self._is_empty, self._is_built = allow_empty, None, False
+        self._pad_step_number, self._save_relative_paths = pad_step_number, save_relative_paths
+        self.saver_def = saver_def
+        self._last_checkpoints = []  # (prefix, seconds since 1970), oldest first
+        self._to_delete = []
+        self._next_checkpoint_time = time.time() + keep_checkpoint_every_n_hours * 3600
+        if not defer_build:
+            self.build()
+
+    # --- Nodes --------------------------------------------------------------------------------------
+
+    def build(self):
+        if self._is_built:
+            return
+        self._is_built = True
+        if self.saver_def is None:
+            self._build_nodes()
+        else:
+            self._take_def(self.saver_def)
+
+    def _build_nodes(self):
+        if self._var_list is None:
+            self._var_list = _all_saveable()
+        self._is_empty = not self._var_list
+        if self._is_empty:
+            if self._allow_empty:
+                return
+            raise ValueError("No variables to save")
+        named = _by_name(self._var_list)
+        graph = next(iter(named.values())).graph
+        filename, save, restore = _capstan.make_saver(graph, named, bool(self._sharded), self._name or "save")
+        self.saver_def = protos.SaverDef(
+            filename_tensor_name=filename.name, save_tensor_name=save.name, restore_op_name=restore.name,
+            max_to_keep=self._max_to_keep or 0, sharded=bool(self._sharded),
+            keep_checkpoint_every_n_hours=self._keep_checkpoint_every_n_hours, version=protos.SaverDef.V2)
+
+    def _take_def(self, given):
+        made = protos.SaverDef.FromString(given.SerializeToString())
+        if self._name:
+            for field in ("filename_tensor_name", "save_tensor_name", "restore_op_name"):
+                setattr(made, field, graphs.prepend_name_scope(getattr(made, field), self._name))
+        self.saver_def = made
+        self._max_to_keep = made.max_to_keep
+        self._is_empty = not made.save_tensor_name
+
+    def as_saver_def(self):
+        return self.saver_def
+
+    def to_proto(self, export_scope=None):
+        return self.saver_def
+
+    @staticmethod
+    def from_proto(saver_def, import_scope=None):
+        return Saver(saver_def=saver_def, name=import_scope)
+
+    # --- Saving -------------------------------------------------------------------------------------
+
+    def save(self, sess, save_path, global_step=None, latest_filename=None, meta_graph_suffix="meta",
+             write_meta_graph=True, write_state=True, strip_default_attrs=False, save_debug_info=False):
+        """Writes a checkpoint; returns its prefix. The folder's `checkpoint` file is written last."""
+        from capstan.session import BaseSession
+
+        if not self._is_built:
+            raise RuntimeError("`build()` should be called before save if defer_build==True")
+        if not isinstance(sess, BaseSession):
+            raise TypeError("'sess' must be a Session; %s" % (sess,))
+        latest_filename = latest_filename or "checkpoint"
+        if os.path.split(latest_filename)[0]:
+            raise ValueError("'latest_filename' must not contain path components")
+        prefix = self._prefix(sess, os.fspath(save_path), global_step, latest_filename)
+        written = None if self._is_empty else self._write_variables(sess, prefix)
+        if write_meta_graph:
+            self.export_meta_graph("%s.%s" % (prefix, meta_graph_suffix), graph=sess.graph)
+        if write_state and written is not None:
+            self._record(written, os.path.dirname(prefix), latest_filename)
+        return written
+
+    def _prefix(self, sess, save_path, global_step, latest_filename):
+        if isinstance(save_path, bytes):
+            save_path = save_path.decode()
+        if global_step is None:
+            if os.path.basename(save_path) == latest_filename and not self._sharded:
+                raise ValueError("'latest_filename' collides with 'save_path': '%s' and '%s'"
+                                 % (latest_filename, save_path))
+            return save_path
+        if not hasattr(global_step, "__index__"):
+            global_step = global_steps.global_step(sess, global_step)
+        return ("%s-%08d" if self._pad_step_number else "%s-%d") % (save_path, global_step)
+
+    def _write_variables(self, sess, prefix):
+        done = sess.run(self.saver_def.save_tensor_name, {self.saver_def.filename_tensor_name: prefix})
+        return done.decode()
+
+    def _record(self, prefix, folder, latest_filename):
+        if self._max_to_keep:
+            self._last_checkpoints = [c for c in self._last_checkpoints if c[0] != prefix]
+            self._last_checkpoints.append((prefix, time.time()))
+        if self._max_to_keep and len(self._last_checkpoints) > self._max_to_keep:
+            self._to_delete.append(self._last_checkpoints.pop(0))
+        _capstan.update_checkpoint_state(folder, prefix, self.last_checkpoints, [], 0.0,
+                                         self._save_relative_paths, latest_filename)
+        self._delete_oldest()
+
+    def _delete_oldest(self):
+        if not self._to_delete:
+            return
+        prefix, written = self._to_delete.pop(0)
+        if written > self._next_checkpoint_time:
+            self._next_checkpoint_time += self._keep_checkpoint_every_n_hours * 3600
+            return
+        try:
+            _capstan.remove_checkpoint(prefix)
+        except errors.OpError as error:
+            logs.warning("Ignoring: %s", error)
+
+    def export_meta_graph(self, filename=None, collection_list=None, as_text=False, graph=None, **unused):
+        from capstan import meta_graphs
+
+        graph = graph or graphs.get_default_graph()
+        if filename and not as_text and collection_list is None:
+            os.makedirs(os.path.dirname(filename) or ".", exist_ok=True)
+            return _capstan.write_file(filename, meta_graph_bytes(graph, self.saver_def))
+        return meta_graphs.export_meta_graph(filename, saver_def=self.saver_def, graph=graph,
+                                             collection_list=collection_list, as_text=as_text)
+
+    # --- Restoring ----------------------------------------------------------------------------------
+
+    def restore(self, sess, save_path):
+        if self._is_empty:
+            return
+        if save_path is None:
+            raise ValueError("Can't load save_path when it is None.")
+        save_path = save_path.decode() if isinstance(save_path, bytes) else os.fspath(save_path)
+        if not checkpoint_exists(save_path):
+            raise ValueError("The passed save_path is not a valid checkpoint: " + save_path)
+        logs.info("Restoring parameters from %s", save_path)
+        sess.run(self.saver_def.restore_op_name, {self.saver_def.filename_tensor_name: save_path})
+
+    @property
+    def last_checkpoints(self):
+        """Prefixes that are still there, oldest first."""
+        return [prefix for prefix, _ in self._last_checkpoints]
+
+    def set_last_checkpoints(self, last_checkpoints):
+        assert isinstance(last_checkpoints, list)
+        self._last_checkpoints = [(prefix, float("inf")) for prefix in last_checkpoints]
+
+    def set_last_checkpoints_with_time(self, last_checkpoints_with_time):
+        assert isinstance(last_checkpoints_with_time, list)
+        self._last_checkpoints = last_checkpoints_with_time
+
+    def recover_last_checkpoints(self, checkpoint_paths):
+        """After a restart: takes over the care for checkpoints of an earlier run."""
+        there = [(path, get_checkpoint_mtimes([path])) for path in checkpoint_paths]
+        self.set_last_checkpoints_with_time([(path, times[0]) for path, times in there if times])
+
+
+def _all_saveable():
+    return (graphs.get_collection(GraphKeys.GLOBAL_VARIABLES)
+            + graphs.get_collection(GraphKeys.SAVEABLE_OBJECTS))
+
+
+def _flat(items):
+    for item in items:
+        if hasattr(item, "_get_variable_list"):
+            yield from item._get_variable_list()
+        elif isinstance(item, (list, tuple)):
+            yield from _flat(item)
+        else:
+            yield item
+
+
+def _by_name(var_list):
+    """{name in the checkpoint: variable}, checked."""
+    if isinstance(var_list, dict):
+        named = dict(var_list)
+    else:
+        named = {}
+        for variable in _flat(var_list if isinstance(var_list, (list, tuple, set)) else [var_list]):
+            _check_variable(variable)
+            if named.setdefault(variable.op.name, variable) is not variable:
+                raise ValueError("At least two variables have the same name: %s" % variable.op.name)
+    for name, variable in named.items():
+        if not isinstance(name, str):
+            raise TypeError("names_to_saveables must be a dict mapping string names to variables. Name is "
+                            "not a string: %s" % (name,))
+        _check_variable(variable)
+    return named
+
+
+def _check_variable(variable):
+    if not isinstance(variable, Variable):
+        raise TypeError("Variable to save is not a Variable: %s" % (variable,))
+
+
+def _get_saver_or_default():
+    """The saver of the graph's collection, made when there is none."""
+    savers = graphs.get_collection(GraphKeys.SAVERS)
+    if len(savers) > 1:
+        raise RuntimeError("More than one item in collection %s. Please indicate which one to use by "
+                           "passing it to the constructor." % GraphKeys.SAVERS)
+    if savers:
+        return savers[0]
+    saver = Saver(sharded=True, allow_empty=True)
+    graphs.add_to_collection(GraphKeys.SAVERS, saver)
+    return saver
+
+
+# --- Folders ----------------------------------------------------------------------------------------
+
+
+def get_checkpoint_state(checkpoint_dir, latest_filename=None):
+    """What the folder's `checkpoint` file says, or None."""
+    filename = latest_filename or "checkpoint"
+    try:
+        found = _capstan.checkpoint_state(os.fspath(checkpoint_dir), filename)
+    except errors.OpError as error:
+        logs.warning("%s: %s: Checkpoint ignored", os.path.join(checkpoint_dir, filename), error)
+        return None
+    if found is None:
+        return None
+    newest, all_paths, times, preserved = found
+    if not newest:
+        raise ValueError("Invalid checkpoint state loaded from %s" % (checkpoint_dir,))
+    return CheckpointState(model_checkpoint_path=newest, all_model_checkpoint_paths=all_paths,
+                           all_model_checkpoint_timestamps=times, last_preserved_timestamp=preserved)
+
+
+def update_checkpoint_state(save_dir, model_checkpoint_path, all_model_checkpoint_paths=None,
+                            latest_filename=None, all_model_checkpoint_timestamps=None,
+                            last_preserved_timestamp=None):
+    _capstan.update_checkpoint_state(
+        os.fspath(save_dir), model_checkpoint_path, list(all_model_checkpoint_paths or ()),
+        list(all_model_checkpoint_timestamps or ()), last_preserved_timestamp or 0.0, False,
+        latest_filename or "checkpoint")
+
+
+def latest_checkpoint(checkpoint_dir, latest_filename=None):
+    """The prefix of the newest checkpoint in a folder, or None."""
+    return _capstan.latest_checkpoint(os.fspath(checkpoint_dir), latest_filename or "checkpoint") or None
+
+
+def checkpoint_exists(checkpoint_prefix):
+    return _capstan.checkpoint_exists(os.fspath(checkpoint_prefix))
+
+
+def get_checkpoint_mtimes(checkpoint_prefixes):
+    return [os.path.getmtime(prefix + ".index") for prefix in checkpoint_prefixes
+            if os.path.exists(prefix + ".index")]
+
+
+def remove_checkpoint(checkpoint_prefix, checkpoint_format_version=protos.SaverDef.V2,
+                      meta_graph_suffix="meta"):
+    _capstan.remove_checkpoint(os.fspath(checkpoint_prefix))
+
+
+# --- Reading without a graph ------------------------------------------------------------------------
+
+
+class NewCheckpointReader(_capstan.CheckpointReaderBase):
+    """The tensors of a checkpoint, by name."""
+
+    def get_variable_to_shape_map(self):
+        return {key: list(self._describe(key)[1]) for key in self._keys()}
+
+    def get_variable_to_dtype_map(self):
+        return {key: dtypes.from_number(self._describe(key)[0]) for key in self._keys()}
+
+    def debug_string(self):
+        lines = ["%s (%s) %s" % (key, dtypes.from_number(self._describe(key)[0]).name,
+                                 list(self._describe(key)[1])) for key in self._keys()]
+        return "\n".join(lines).encode()
+
+
+def load_checkpoint(ckpt_dir_or_file):
+    path = os.fspath(ckpt_dir_or_file)
+    found = latest_checkpoint(path) if os.path.isdir(path) else path
+    if not found:
+        raise ValueError("Couldn't find 'checkpoint' file or checkpoints in given directory %s" % path)
+    return NewCheckpointReader(found)
+
+
+def load_variable(ckpt_dir_or_file, name):
+    return load_checkpoint(ckpt_dir_or_file).get_tensor(name.partition(":")[0])
+
+
+def list_variables(ckpt_dir_or_file):
+    return sorted(load_checkpoint(ckpt_dir_or_file).get_variable_to_shape_map().items())
