@@ -30,6 +30,8 @@ Frame::Frame(const Piece& piece, const Layout& layout, std::shared_ptr<TaskState
   run_.task = task_.get();
   run_.session = session_.get();
   make_values(options);
+  for (const Node* arg : piece.args) arguments_.push_back(&values_[size_t(layout.value_of(*arg, 0))]);
+  for (const Output& o : piece.outputs) outputs_.push_back(&values_[size_t(layout.value_of(o))]);
   units_.reserve(layout.steps.size());
   for (const Step& step : layout.steps) make_unit(step, states);
 }
@@ -51,6 +53,7 @@ void Frame::make_values(const ProgramOptions& options) {
   for (size_t i = 0; i < values_.size(); ++i) {
     const Value& v = layout_.values[i];
     if (v.storage == Storage::kAlias) values_[i] = values_[size_t(v.root)].reshaped(v.shape);
+    if (v.storage == Storage::kArgument || v.storage == Storage::kDynamic) borrowed_.push_back(&values_[i]);
   }
 }
 
@@ -136,9 +139,7 @@ void Frame::bind_chain(Unit& unit, const std::vector<const Shape*>& shapes, cons
 
 void Frame::set_inputs(std::span<const Tensor> inputs, Cancellation& cancellation) {
   run_.cancellation = &cancellation;
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    *tensor({piece_.args[i], 0}) = inputs[i];
-  }
+  for (size_t i = 0; i < inputs.size(); ++i) *arguments_[i] = inputs[i];
 }
 
 size_t Frame::run(size_t from) {
@@ -195,16 +196,13 @@ void Frame::start_blocking(size_t position, std::function<void(const Error*)> fi
 
 std::vector<Tensor> Frame::outputs() const {
   std::vector<Tensor> out;
-  out.reserve(piece_.outputs.size());
-  for (const Output& o : piece_.outputs) out.push_back(values_[size_t(layout_.value_of(o))]);
+  out.reserve(outputs_.size());
+  for (const Tensor* t : outputs_) out.push_back(*t);
   return out;
 }
 
 void Frame::clear() {
-  for (size_t i = 0; i < values_.size(); ++i) {
-    Storage storage = layout_.values[i].storage;
-    if (storage == Storage::kArgument || storage == Storage::kDynamic) values_[i] = Tensor();
-  }
+  for (Tensor* t : borrowed_) *t = Tensor();
 }
 
 }  // namespace capstan

@@ -66,6 +66,8 @@ class Frame {
   std::shared_ptr<SessionState> session_;
   std::shared_ptr<void> arena_;
   std::vector<Tensor> values_;
+  std::vector<Tensor*> arguments_, outputs_;
+  std::vector<Tensor*> borrowed_;  // what clear() lets go of
   Tensor none_;
   RunContext run_;
   std::vector<std::unique_ptr<KernelContext>> contexts_;
