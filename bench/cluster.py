@@ -1,6 +1,6 @@
 """Steps per second of clusters on this machine, over TCP and over shared memory, beside TensorFlow.
 
-One process per task on loopback; the figure is that of one worker, the mean where there are several.
+One process per task on loopback; the figure is that of one worker, the mean of several.
 
     ./capstan bench cluster [--json] [--quick] [--check] [--only "MLP-A"]
 """

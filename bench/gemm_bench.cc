@@ -1,7 +1,7 @@
-// Matrix products of the training programs, beside oneDNN and OpenBLAS where they were found when this
-// was built; one thread each, interleaved, best of many rounds. Ratios above 1: ours is faster.
+// Matrix products of the training programs, beside oneDNN and OpenBLAS where they were found when
+// this was built; one thread each, interleaved, best of many rounds. Ratios above 1: ours is
+// faster.
 //
-//   g++ -std=c++20 -O2 -march=x86-64-v2 -Isrc -DWITH_DNNL -DWITH_OPENBLAS bench/gemm_bench.cc ... -ldnnl -lopenblas
 //   OMP_NUM_THREADS=1 gemm_bench [rounds]
 
 #include <fmt/core.h>
@@ -32,13 +32,20 @@ struct Case {
 };
 
 constexpr Case kCases[] = {
-    {"mlp_b forward 1", false, false, 100, 100, 784}, {"mlp_b forward 2", false, false, 100, 10, 100},
-    {"mlp_b weights 1", true, false, 784, 100, 100},  {"mlp_b weights 2", true, false, 100, 10, 100},
-    {"mlp_b back 2", false, true, 100, 100, 10},      {"mlp_a forward 1", false, false, 32, 500, 784},
-    {"mlp_a forward 2", false, false, 32, 500, 500},  {"mlp_a forward 3", false, false, 32, 10, 500},
-    {"mlp_a weights 1", true, false, 784, 500, 32},   {"mlp_a weights 2", true, false, 500, 500, 32},
-    {"mlp_a weights 3", true, false, 500, 10, 32},    {"mlp_a back 2", false, true, 32, 500, 500},
-    {"mlp_a back 3", false, true, 32, 500, 10},       {"square 512", false, false, 512, 512, 512},
+    {"mlp_b forward 1", false, false, 100, 100, 784},
+    {"mlp_b forward 2", false, false, 100, 10, 100},
+    {"mlp_b weights 1", true, false, 784, 100, 100},
+    {"mlp_b weights 2", true, false, 100, 10, 100},
+    {"mlp_b back 2", false, true, 100, 100, 10},
+    {"mlp_a forward 1", false, false, 32, 500, 784},
+    {"mlp_a forward 2", false, false, 32, 500, 500},
+    {"mlp_a forward 3", false, false, 32, 10, 500},
+    {"mlp_a weights 1", true, false, 784, 500, 32},
+    {"mlp_a weights 2", true, false, 500, 500, 32},
+    {"mlp_a weights 3", true, false, 500, 10, 32},
+    {"mlp_a back 2", false, true, 32, 500, 500},
+    {"mlp_a back 3", false, true, 32, 500, 10},
+    {"square 512", false, false, 512, 512, 512},
 };
 
 struct Matrices {
@@ -56,8 +63,8 @@ struct Matrices {
 };
 
 void run_ours(const Case& c, Matrices& x, ThreadPool& pool) {
-  sgemm(c.trans_a, c.trans_b, c.m, c.n, c.k, x.a.data(), x.lda, x.b.data(), x.ldb, x.out.data(), c.n,
-        false, pool);
+  sgemm(c.trans_a, c.trans_b, c.m, c.n, c.k, x.a.data(), x.lda, x.b.data(), x.ldb, x.out.data(),
+        c.n, false, pool);
 }
 
 #ifdef WITH_DNNL
@@ -71,8 +78,8 @@ void run_dnnl(const Case& c, Matrices& x) {
 void run_openblas(const Case& c, Matrices& x) {
   const auto i = [](int64_t n) { return static_cast<int>(n); };
   cblas_sgemm(CblasRowMajor, c.trans_a ? CblasTrans : CblasNoTrans,
-              c.trans_b ? CblasTrans : CblasNoTrans, i(c.m), i(c.n), i(c.k), 1, x.a.data(), i(x.lda),
-              x.b.data(), i(x.ldb), 0, x.out.data(), i(c.n));
+              c.trans_b ? CblasTrans : CblasNoTrans, i(c.m), i(c.n), i(c.k), 1, x.a.data(),
+              i(x.lda), x.b.data(), i(x.ldb), 0, x.out.data(), i(c.n));
 }
 #endif
 
@@ -99,8 +106,8 @@ void run_case(const Case& c, int rounds, ThreadPool& pool) {
     measure([&] { run_openblas(c, x); }, times, openblas);
 #endif
   }
-  fmt::print("{:<16} {:>4} x {:>3} x {:>3} {:7.1f} us {:6.1f} GF/s", c.name, c.m, c.n, c.k, ours * 1e6,
-             flops / ours * 1e-9);
+  fmt::print("{:<16} {:>4} x {:>3} x {:>3} {:7.1f} us {:6.1f} GF/s", c.name, c.m, c.n, c.k,
+             ours * 1e6, flops / ours * 1e-9);
   for (auto [name, peer] : {std::pair{"oneDNN", dnnl}, std::pair{"OpenBLAS", openblas}})
     if (peer < 1) fmt::print("  {} {:5.1f} ({:.2f}x)", name, flops / peer * 1e-9, peer / ours);
   fmt::print("\n");

@@ -13,8 +13,8 @@ def resident(pid):
 
 
 def owned(pid):
-    """Private memory, and the shared regions that this process itself writes: those of its peers are
-    mapped read-only and count for them."""
+    """Private memory, and the shared regions that this process itself writes: those of its peers
+    are mapped read-only and count for them."""
     total, permissions, path = 0, "", ""
     with open("/proc/%d/smaps" % pid) as file:
         for line in file:

@@ -1,7 +1,7 @@
 """The models that are measured, as a TensorFlow 1 program writes them.
 
-`tf` is a parameter: the same lines run on Capstan and on TensorFlow's compat.v1. Variables are made by
-hand, and batches are numpy arrays made beforehand, so that a step is nothing but its session.run.
+`tf` is a parameter: the same lines run on Capstan and on TensorFlow's compat.v1. Variables are made
+by hand, and batches are numpy arrays made beforehand: a step is nothing but its session.run.
 """
 
 import numpy as np
@@ -19,7 +19,7 @@ class Model:
 
 
 def build(tf, name, sync=0, is_chief=True):
-    """Builds the model in the default graph; sync: the number of replicas to aggregate, 0 for none."""
+    """Builds the model in the default graph; sync: how many replicas to aggregate, 0 for none."""
     loss, optimizer, feeds = _builder(name)(tf)
     global_step = tf.train.get_or_create_global_step()
     hooks = []

@@ -14,7 +14,7 @@ def add_lines(options, report, name):
     if not program:
         report.note("%s is not built: its lines are skipped" % name)
         return
-    seconds = 0.05 if options.quick else options.plan.seconds
+    seconds = options.plan.rounds * options.plan.seconds
     command = [str(program), "--json", "--seconds", str(seconds)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300)
     if done.returncode:

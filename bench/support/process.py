@@ -1,5 +1,6 @@
 """Starts the processes under measurement and talks to them; see worker.py for the talk."""
 
+import contextlib
 import json
 import os
 import select
@@ -78,7 +79,7 @@ class Process:
         try:
             self._process.stdin.write(json.dumps(command).encode() + b"\n")
         except BrokenPipeError:
-            raise Failed(self._failure("ended")) from None
+            raise Failed(self._failure("ended", wait=5)) from None
 
     def receive(self, seconds):
         deadline = time.monotonic() + seconds
@@ -88,7 +89,7 @@ class Process:
                 raise Failed(self._failure("did not answer within %g s" % seconds))
             part = os.read(self._process.stdout.fileno(), 65536)
             if not part:
-                raise Failed(self._failure("ended"))
+                raise Failed(self._failure("ended", wait=5))
             self._pending += part
         line, _, self._pending = self._pending.partition(b"\n")
         return json.loads(line)
@@ -110,7 +111,9 @@ class Process:
     def __exit__(self, *exception):
         self.close()
 
-    def _failure(self, how):
+    def _failure(self, how, wait=0):
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(wait)
         self._log.seek(0)
         tail = self._log.read().decode(errors="replace").splitlines()[-20:]
         code = self._process.poll()
@@ -121,7 +124,8 @@ class Process:
 def start(front, model, extra=()):
     """A process that will build one model; `extra` are further arguments of worker.py."""
     arguments = [WORKER, "--front", front.kind, "--model", model, *extra]
-    return Process([*front.command, *arguments], front.env, "%s, %s" % (front.name, model))
+    what = " ".join([front.name, model, *map(str, extra)])
+    return Process([*front.command, *arguments], front.env, what)
 
 
 class Group:

@@ -1,8 +1,8 @@
 """Interleaved rounds and what is made of them.
 
-On a shared machine the worst round may be ten times slower than the best, for everybody. So all sides
-run in every round, one at a time, and the ratio of the best rounds is what counts; the median of the
-rounds' own ratios is told beside it.
+On a shared machine the worst round may be ten times slower than the best, for everybody. So all
+sides run in every round, one at a time, and the ratio of the best rounds is what counts; the median
+of the rounds' own ratios is told beside it.
 """
 
 import contextlib

@@ -1,9 +1,10 @@
 """One process under measurement: builds a model, says when it is ready, then trains in slices.
 
-It talks over its standard streams, a JSON object per line. Out, once: {"ready": ...}. In: {"seconds":
-0.5}, answered with {"steps": n, "seconds": t, "loss": ...}; {"steps": n} runs so many steps; the end of
-the input ends the process. Between slices it is blocked and uses no CPU. A task of a cluster with
-synchronous replicas may be blocked in its last step until the others go on; that is not waited for.
+It talks over its standard streams, a JSON object per line. Out, once: {"ready": true}. In:
+{"seconds": 0.5}, answered with {"steps": n, "seconds": t, "loss": x}; {"steps": n} runs so many
+steps; the end of the input ends the process. Between slices it is blocked and uses no CPU. A task
+of a cluster with synchronous replicas may be blocked in its last step until the others go on; that
+is not waited for.
 """
 
 import argparse
@@ -19,7 +20,7 @@ def parse_arguments():
     parser = argparse.ArgumentParser()
     parser.add_argument("--front", choices=["capstan", "tensorflow", "torch"], required=True)
     parser.add_argument("--model", default="lr")
-    parser.add_argument("--threads", type=int, default=0, help="for kernels; 0: the front's default")
+    parser.add_argument("--threads", type=int, default=0, help="for kernels; 0: its default")
     parser.add_argument("--cluster", type=json.loads, help='{"ps": ["host:port"], "worker": [...]}')
     parser.add_argument("--job", default="worker")
     parser.add_argument("--task", type=int, default=0)
@@ -62,7 +63,11 @@ def cluster_step(options, say):
     worker = "/job:worker/task:%d" % options.task
     with tf.device(tf.train.replica_device_setter(worker_device=worker, cluster=cluster)):
         model = models.build(tf, options.model, options.sync, is_chief)
-    session = tf.train.MonitoredTrainingSession(server.target, is_chief, hooks=model.hooks)
+    # As is usual: a worker does not wait for the others, but for the parameter servers alone.
+    config = tf.ConfigProto(device_filters=["/job:ps", worker])
+    session = tf.train.MonitoredTrainingSession(
+        server.target, is_chief, hooks=model.hooks, config=config
+    )
     return stepper(session, model)
 
 

@@ -23,9 +23,9 @@ nb::tuple make_variable_parts(nb::handle graph, nb::object initial, const std::s
 }
 
 nb::tuple make_slot_parts(nb::handle graph, nb::handle primary, const std::string& name,
-                          nb::object initial) {
+                          nb::object initial, const std::string& scope) {
   return variable_parts(graph, make_slot(graph_handle(graph).graph, variable_of(primary), name,
-                                         initial_function(std::move(initial))));
+                                         initial_function(std::move(initial)), scope));
 }
 
 nb::object make_group(nb::handle graph, nb::handle ops, const std::string& name) {

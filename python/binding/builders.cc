@@ -1,6 +1,7 @@
 // Device setter, summaries, savers and sync replicas: the engine's builders, called from Python.
 
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 

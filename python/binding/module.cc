@@ -21,5 +21,4 @@ NB_MODULE(_capstan, m) {
   capstan::bind_cluster(m);
   capstan::bind_session(m);
   capstan::bind_train(m);
-  capstan::bind_train_files(m);
 }

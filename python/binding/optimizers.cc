@@ -1,6 +1,7 @@
 // Optimizers: ours, and those that a program writes in Python, behind the engine's one interface.
 
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
 #include "build.h"
@@ -127,6 +128,7 @@ void bind_steps(nb::class_<Optimizer>& optimizer) {
       .def("prepare", [](Optimizer& self, nb::handle graph) { self.prepare(graph_handle(graph).graph); })
       .def("apply_dense", &apply_one)
       .def("finish", &finish_all)
+      .def("set_slot_scope", &Optimizer::set_slot_scope)
       .def("variables_from", &variables_from)
       .def("slot_names", &slot_names)
       .def("slot_reference", &slot_reference);

@@ -1,4 +1,4 @@
-// Nodes of the training layer: what saves variables, makes summaries, and trains in step.
+// Meta graphs, event files read back, and the channel on which a task tells its launcher how it fares.
 
 #include "train.h"
 
@@ -6,108 +6,152 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include "base/settings.h"
+#include "base/task_channel.h"
 #include "build.h"
-#include "build/saver.h"
-#include "build/summary.h"
-#include "build/sync_replicas.h"
+#include "convert.h"
+#include "graph/graph_def.h"
 #include "handles.h"
+#include "io/event_reader.h"
+#include "proto/meta_graph.pb.h"
 
 namespace capstan {
 namespace {
 
-// (filename tensor, save tensor, restore operation)
-nb::tuple make_saver_parts(nb::handle graph, nb::dict variables, bool sharded, const std::string& name) {
-  std::map<std::string, VariableRef> refs;
-  for (auto [key, variable] : variables) refs.emplace(nb::cast<std::string>(key), variable_of(variable));
-  SaverOptions options;
-  options.sharded = sharded;
-  options.name = name;
-  SaverNodes nodes = make_saver(graph_handle(graph).graph, refs, options);
-  return nb::make_tuple(tensor_object(graph, nodes.filename), tensor_object(graph, nodes.save),
-                        operation_object(graph, *nodes.restore));
+nb::bytes bytes_object(std::string_view text) { return nb::bytes(text.data(), text.size()); }
+std::string_view view_of(const nb::bytes& bytes) { return {bytes.c_str(), bytes.size()}; }
+
+template <class Message>
+Message parsed(const nb::bytes& bytes, const char* what) {
+  Message message;
+  if (!message.ParseFromArray(bytes.c_str(), int(bytes.size()))) throw data_loss("these bytes are no {}", what);
+  return message;
 }
 
-using SummaryBuilder = Output (*)(Graph&, std::string_view, Output);
+// --- Meta graphs ----------------------------------------------------------------------------------
 
-nb::object make_summary(SummaryBuilder build, nb::handle graph, const std::string& name, nb::handle value) {
-  return tensor_object(graph, build(graph_handle(graph).graph, name, output_of(value)));
+nb::bytes variable_def(nb::handle variable, bool trainable) {
+  VariableRef ref = variable_of(variable);
+  pb::VariableDef def;
+  def.set_variable_name(ref.ref.name());
+  def.set_initializer_name(ref.initializer->name());
+  def.set_snapshot_name(ref.read.name());
+  def.set_initial_value_name(ref.initial_value.name());
+  def.set_trainable(trainable);
+  return bytes_object(def.SerializeAsString());
 }
 
-nb::object make_merged(nb::handle graph, nb::handle summaries) {
-  std::vector<Output> outputs = outputs_of(summaries);
-  return tensor_object(graph, merge_summaries(graph_handle(graph).graph, outputs));
+// (variable, reading, initial value, initializer, trainable): names of elements.
+nb::tuple parse_variable_def(nb::bytes bytes) {
+  auto def = parsed<pb::VariableDef>(bytes, "VariableDef");
+  return nb::make_tuple(def.variable_name(), def.snapshot_name(), def.initial_value_name(),
+                        def.initializer_name(), def.trainable());
 }
 
-// What SyncReplicasOptimizer.apply_gradients left in the graph.
-struct SyncHandle {
-  SyncReplicasOptions options;
-  VariableRef global_step;
-  SyncReplicas nodes;
-};
-
-SyncHandle apply_in_sync(nb::handle graph, Optimizer& optimizer, int64_t replicas_to_aggregate,
-                         int64_t total_replicas, const std::string& name, nb::handle gradients,
-                         nb::handle variables, nb::handle global_step, nb::handle global_variables) {
-  std::vector<Output> grads = outputs_of(gradients);
-  std::vector<VariableRef> refs = variables_of(variables);
-  std::vector<GradientAndVariable> pairs;
-  for (size_t i = 0; i < refs.size(); ++i) pairs.push_back({grads[i], refs[i]});
-  SyncHandle made{{replicas_to_aggregate, total_replicas, name}, variable_of(global_step), {}};
-  std::vector<Output> globals = outputs_of(global_variables);
-  made.nodes = apply_gradients_in_sync(graph_handle(graph).graph, optimizer, made.options, pairs,
-                                       made.global_step, globals);
-  return made;
+// `items`: str are names of nodes, bytes are messages.
+void add_collection(pb::CollectionDef& def, const std::string& kind, nb::handle items) {
+  for (nb::handle item : nb::iter(items)) {
+    if (kind == "node") def.mutable_node_list()->add_value(nb::cast<std::string>(item));
+    else if (kind == "bytes") def.mutable_bytes_list()->add_value(bytes_from_python(item));
+    else if (kind == "int") def.mutable_int64_list()->add_value(nb::cast<int64_t>(item));
+    else def.mutable_float_list()->add_value(nb::cast<float>(item));
+  }
 }
 
-template <auto Member>
-nb::object operation_member(const SyncHandle& self, nb::handle graph) {
-  return operation_object(graph, *(self.nodes.*Member));
+// `collections`: name to (kind, items).
+nb::bytes meta_graph(nb::handle graph, nb::handle saver_def, nb::dict collections, const std::string& version,
+                     const std::string& git_version) {
+  pb::MetaGraphDef meta;
+  meta.mutable_meta_info_def()->set_tensorflow_version(version);
+  meta.mutable_meta_info_def()->set_tensorflow_git_version(git_version);
+  meta.mutable_graph_def()->ParseFromString(to_graph_def(graph_handle(graph).graph, 0, true));
+  if (!saver_def.is_none()) *meta.mutable_saver_def() = parsed<pb::SaverDef>(nb::borrow<nb::bytes>(saver_def), "SaverDef");
+  for (auto [key, value] : collections) {
+    pb::CollectionDef& def = (*meta.mutable_collection_def())[nb::cast<std::string>(key)];
+    add_collection(def, nb::cast<std::string>(value[0]), value[1]);
+  }
+  return bytes_object(meta.SerializeAsString());
 }
 
-nb::object init_tokens_op(const SyncHandle& self, nb::handle graph, int64_t num_tokens) {
-  Node& node = init_tokens(graph_handle(graph).graph, self.nodes, self.options, self.global_step, num_tokens);
-  return operation_object(graph, node);
+template <class List>
+nb::list list_of(const List& values, bool text) {
+  nb::list list;
+  for (const auto& value : values) {
+    if constexpr (std::is_arithmetic_v<std::decay_t<decltype(value)>>) list.append(nb::cast(value));
+    else if (text) list.append(nb::cast(std::string(value)));
+    else list.append(bytes_object(value));
+  }
+  return list;
 }
 
-void bind_sync(nb::module_& m) {
-  nb::class_<SyncHandle>(m, "SyncReplicas")
-      .def("train_op", &operation_member<&SyncReplicas::train_op>)
-      .def("update_op", &operation_member<&SyncReplicas::update>)
-      .def("sync_op", &operation_member<&SyncReplicas::sync_op>)
-      .def("close_op", &operation_member<&SyncReplicas::close_queue>)
-      .def("cancel_op", &operation_member<&SyncReplicas::cancel_queue>)
-      .def("chief_init_op", &operation_member<&SyncReplicas::chief_init>)
-      .def("local_step_init_op", &operation_member<&SyncReplicas::local_step_init>)
-      .def("local_step",
-           [](const SyncHandle& self, nb::handle graph) { return variable_parts(graph, self.nodes.local_step); })
-      .def("ready_for_local_init",
-           [](const SyncHandle& self, nb::handle graph) { return tensor_object(graph, self.nodes.ready_for_local_init); })
-      .def("token_queue",
-           [](const SyncHandle& self, nb::handle graph) { return tensor_object(graph, self.nodes.token_queue); })
-      .def("accumulators",
-           [](const SyncHandle& self, nb::handle graph) { return tensor_list(graph, self.nodes.accumulators); })
-      .def("init_tokens_op", &init_tokens_op);
-  m.def("apply_gradients_in_sync", &apply_in_sync);
+nb::object collection_items(const pb::CollectionDef& def) {
+  switch (def.kind_case()) {
+    case pb::CollectionDef::kNodeList: return nb::make_tuple("node", list_of(def.node_list().value(), true));
+    case pb::CollectionDef::kBytesList: return nb::make_tuple("bytes", list_of(def.bytes_list().value(), false));
+    case pb::CollectionDef::kInt64List: return nb::make_tuple("int", list_of(def.int64_list().value(), false));
+    case pb::CollectionDef::kFloatList: return nb::make_tuple("float", list_of(def.float_list().value(), false));
+    default: return nb::make_tuple("any", nb::list());
+  }
+}
+
+// (GraphDef, SaverDef or None, collections as above)
+nb::tuple parse_meta_graph(nb::bytes bytes) {
+  auto meta = parsed<pb::MetaGraphDef>(bytes, "MetaGraphDef");
+  nb::dict collections;
+  for (const auto& [name, def] : meta.collection_def()) collections[name.c_str()] = collection_items(def);
+  nb::object saver = nb::none();
+  if (meta.has_saver_def()) saver = bytes_object(meta.saver_def().SerializeAsString());
+  return nb::make_tuple(bytes_object(meta.graph_def().SerializeAsString()), saver, collections);
+}
+
+void bind_meta_graphs(nb::module_& m) {
+  m.def("variable_def", &variable_def);
+  m.def("parse_variable_def", &parse_variable_def);
+  m.def("meta_graph", &meta_graph, nb::arg(), nb::arg().none(), nb::arg(), nb::arg(), nb::arg());
+  m.def("parse_meta_graph", &parse_meta_graph);
+}
+
+// --- Files ----------------------------------------------------------------------------------------
+
+void write_whole(const std::string& path, nb::bytes bytes) {
+  std::string content(view_of(bytes));
+  nb::gil_scoped_release release;
+  write_atomically(posix_files(), path, content);
+}
+
+nb::object next_event(EventReader& self) {
+  std::optional<pb::Event> event = self.next();
+  if (!event) return nb::none();
+  return bytes_object(event->SerializeAsString());
+}
+
+void bind_files(nb::module_& m) {
+  m.def("write_file", &write_whole);
+  nb::class_<EventReader>(m, "EventReader")
+      .def("__init__", [](EventReader* self, const std::string& path) { new (self) EventReader(posix_files(), path); })
+      .def("next", &next_event);
+}
+
+// --- The launcher ---------------------------------------------------------------------------------
+
+void bind_channel(nb::module_& m) {
+  nb::class_<TaskChannel>(m, "TaskChannel")
+      .def("__init__", [](TaskChannel* self) { new (self) TaskChannel(settings_from_environment().task_fd); })
+      .def_prop_ro("connected", &TaskChannel::connected)
+      .def("step", &TaskChannel::step, nb::arg("step"), nb::arg("loss").none(), nb::arg("last_step"))
+      .def("port", &TaskChannel::port)
+      .def("error", [](TaskChannel& self, const std::string& code, const std::string& message) {
+        self.error(code, message);
+      })
+      .def("end", &TaskChannel::end);
 }
 
 }  // namespace
 
 void bind_train(nb::module_& m) {
-  m.def("make_saver", &make_saver_parts);
-  m.def("scalar_summary", [](nb::handle graph, const std::string& name, nb::handle value) {
-    return make_summary(scalar_summary, graph, name, value);
-  });
-  m.def("histogram_summary", [](nb::handle graph, const std::string& name, nb::handle value) {
-    return make_summary(histogram_summary, graph, name, value);
-  });
-  m.def("scalar_summary_tagged", [](nb::handle graph, const std::string& tag, nb::handle value) {
-    return make_summary(scalar_summary_tagged, graph, tag, value);
-  });
-  m.def("histogram_summary_tagged", [](nb::handle graph, const std::string& tag, nb::handle value) {
-    return make_summary(histogram_summary_tagged, graph, tag, value);
-  });
-  m.def("merge_summaries", &make_merged);
-  bind_sync(m);
+  bind_files(m);
+  bind_meta_graphs(m);
+  bind_channel(m);
 }
 
 }  // namespace capstan

@@ -1,7 +1,6 @@
 #pragma once
 
-// What the training layer of Python builds on: nodes that save, summarise and synchronise, and the
-// files beside them.
+// What the training layer of Python needs besides the builders: meta graphs, and the launcher's ear.
 
 #include <nanobind/nanobind.h>
 
@@ -9,9 +8,6 @@ namespace capstan {
 
 namespace nb = nanobind;
 
-// Saver, summary and sync-replica nodes.
 void bind_train(nb::module_& m);
-// Checkpoints, event files, meta graphs, the channel to the launcher.
-void bind_train_files(nb::module_& m);
 
 }  // namespace capstan

@@ -30,6 +30,8 @@ class Row:
         self.inputs = [Arg(arg) for arg in inputs]
         self.outputs = [Arg(arg) for arg in outputs]
         self.attrs = {name: (kind, default) for name, kind, _, default in attrs}
+        self.allowed = {name: [dtypes.as_dtype(text) for text in texts.split("|")]
+                        for name, kind, texts, _ in attrs if kind == "type" and texts}
         inferred = {a for arg in self.inputs for a in (arg.count, arg.type_attr, arg.list_attr) if a}
         required = [a for a, (_, default) in self.attrs.items() if default is None and a not in inferred]
         optional = [a for a, (_, default) in self.attrs.items()
@@ -108,10 +110,19 @@ def _known_types(row, inputs, attrs):
     return known
 
 
-def _default_type(row, attr):
-    kind_and_default = row.attrs.get(attr)
-    default = kind_and_default[1] if kind_and_default else None
-    return None if default is None else dtypes.from_number(default[1])
+def _hint(row, arg, value):
+    """The default of a type attr, for values whose own type the op does not take."""
+    default = row.attrs.get(arg.type_attr, ("", None))[1]
+    if default is None or _is_tensor(value):
+        return None
+    allowed = row.allowed.get(arg.type_attr)
+    if allowed and not arg.is_list:
+        try:
+            if dtypes.as_dtype(convert.to_array(value).dtype) in allowed:
+                return None
+        except (TypeError, ValueError):
+            pass  # holds tensors or dimensions: its type shows when it is converted
+    return dtypes.from_number(default[1])
 
 
 def _convert_inputs(row, inputs, attrs):
@@ -119,7 +130,7 @@ def _convert_inputs(row, inputs, attrs):
     tensors = []
     for arg, value in zip(row.inputs, inputs):
         dtype = arg.fixed or known.get(arg.type_attr)
-        hint = _default_type(row, arg.type_attr)
+        hint = None if dtype else _hint(row, arg, value)
         if arg.is_list:
             if not isinstance(value, (list, tuple)):
                 raise TypeError("Expected list for '%s' argument to '%s' Op, not %r." % (

@@ -223,9 +223,9 @@ def concat(values, axis=None, name="concat", concat_dim=None):
     if not isinstance(values, (list, tuple)):
         values = [values]
     if len(values) == 1:
-        with name_scope(name) as scope:
+        with name_scope(name):
             convert_to_tensor(axis, name="concat_dim", dtype=dtypes.int32)
-            return identity(values[0], name=scope + "concat")
+            return identity(values[0], name="concat")
     return apply_op("ConcatV2", values=list(values), axis=axis, name=name)
 
 

@@ -47,7 +47,7 @@ def with_dependencies(dependencies, output_tensor, name=None):
                 return apply_op("Identity", input=output, name=scope)
 
 
-def tuple(tensors, name=None, control_inputs=None):
+def tuple_(tensors, name=None, control_inputs=None):
     """The tensors, each available only when all are."""
     with name_scope(name, "tuple", [t for t in tensors if t is not None]):
         gating = [_op_of(t) for t in tensors if t is not None]

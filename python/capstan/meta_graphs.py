@@ -55,7 +55,7 @@ GraphDef, SaverDef = protos.GraphDef, protos.SaverDef
 def write_graph(graph_or_graph_def, logdir, name, as_text=True):
     """The graph as a file of text or bytes; returns its path."""
     given = graph_or_graph_def
-    graph_def = given.as_graph_def() if isinstance(given, graphs.Graph) else given
+    graph_def = given.as_graph_def(add_shapes=True) if isinstance(given, graphs.Graph) else given
     os.makedirs(logdir, exist_ok=True)
     path = os.path.join(logdir, name)
     content = str(graph_def).encode() if as_text else graph_def.SerializeToString()

@@ -7,12 +7,13 @@ when a task was lost, one that knows the coordinator, one that calls the hooks; 
 import time
 
 from capstan import errors, global_step as global_steps, graph as graphs, launcher, logs, protos
-from capstan.coordinator import Coordinator
+from capstan.coordinator import Coordinator, join_all
 from capstan.graph import GraphKeys
-from capstan.hooks import (CheckpointSaverHook, SessionRunArgs, SessionRunContext, SessionRunHook,
-                           SessionRunValues, StepCounterHook, StopAtStepHook, SummarySaverHook, _StepHook)
+from capstan.hooks import SessionRunArgs, SessionRunContext, SessionRunHook, SessionRunValues
 from capstan.queue_runner import start_queue_runners
 from capstan.scaffold import ChiefSessionCreator, Scaffold, WorkerSessionCreator
+from capstan.step_hooks import (CheckpointSaverHook, StepCounterHook, StepHook, StopAtStepHook,
+                                SummarySaverHook)
 
 # A lost task; everything else is the program's own failure.
 _PREEMPTION_ERRORS = (errors.AbortedError, errors.UnavailableError)
@@ -281,8 +282,7 @@ class _CoordinatedSession(_WrappedSession):
     def close(self):
         self._coord.request_stop()
         grace = self._stop_grace_period_secs
-        threads = [t for t in self._coord._registered_threads if t.is_alive()]
-        _join(threads, min(grace, _FIRST_GRACE_SECS))
+        join_all(self._coord._live_threads(), min(grace, _FIRST_GRACE_SECS))
         try:
             super().close()
         finally:
@@ -304,12 +304,6 @@ class _CoordinatedSession(_WrappedSession):
             raise
         except Exception:
             raise original from None
-
-
-def _join(threads, secs):
-    end = time.monotonic() + secs
-    for thread in threads:
-        thread.join(max(0.0, end - time.monotonic()))
 
 
 class _HookedSession(_WrappedSession):
@@ -388,7 +382,7 @@ class _HookedSession(_WrappedSession):
         context._caller_values = outputs["caller"]
         for hook in self._hooks if loud else self._others:
             results = outputs.get(hook)
-            if results is None and loud and isinstance(hook, _StepHook):
+            if results is None and loud and isinstance(hook, StepHook):
                 results = hook._results(step)
             hook.after_run(context, SessionRunValues(results, options, run_metadata))
         self._should_stop = self._should_stop or context.stop_requested
@@ -420,7 +414,7 @@ def _merge_options(options, more):
 # --- The launcher -----------------------------------------------------------------------------------
 
 
-class _LauncherHook(_StepHook):
+class _LauncherHook(StepHook):
     """Tells the launcher the step and the loss, and stops at the limit that it gave."""
 
     def __init__(self, step, hooks):

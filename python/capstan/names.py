@@ -32,7 +32,7 @@ TABLE = {
         array_ops: pad boolean_mask newaxis
         random_ops: random_normal truncated_normal random_uniform random_shuffle
         nn_ops: zero_fraction
-        control_ops: no_op group tuple
+        control_ops: no_op group tuple=tuple_ with_dependencies
         variables: Variable assign assign_add assign_sub global_variables all_variables=global_variables
         variables: local_variables trainable_variables model_variables moving_average_variables
         variables: global_variables_initializer initialize_all_variables=global_variables_initializer

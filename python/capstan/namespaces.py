@@ -142,6 +142,9 @@ def lookup(module, path, name):
     if name.startswith("__") and name not in _table(path):
         raise AttributeError("module '%s' has no attribute '%s'" % (module.__name__, name))
     found = find(path, name)
+    if found is None and name in _table(path):
+        setattr(module, name, None)  # tf.newaxis
+        return None
     full = "%s.%s" % (path, name) if path else name
     if found is None and _known(full) and not _below(full, names.OPEN):
         found = importlib.import_module("tensorflow." + full)

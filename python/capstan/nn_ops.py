@@ -175,8 +175,9 @@ def sigmoid_cross_entropy_with_logits(*positional, labels=None, logits=None, nam
         positive = logits >= zeros
         rectified = array_ops.where(positive, logits, zeros)
         minus_abs = array_ops.where(positive, -logits, logits)
+        linear_part = rectified - logits * labels
         log_part = apply_op("Log1p", x=apply_op("Exp", x=minus_abs))
-        return math_ops.add(rectified - logits * labels, log_part, name=scope)
+        return math_ops.add(linear_part, log_part, name=scope)
 
 
 def weighted_cross_entropy_with_logits(labels=None, logits=None, pos_weight=None, name=None,

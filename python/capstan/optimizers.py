@@ -4,6 +4,7 @@ them, or an optimizer that a program writes, is called by the engine through the
 from capstan import _capstan, control_ops, convert, graph as graphs, launcher
 from capstan.elements import Tensor
 from capstan.graph import GraphKeys
+from capstan.variable_scope import get_variable_scope
 from capstan.variables import Variable, trainable_variables
 
 
@@ -64,6 +65,7 @@ class Optimizer:
         self._given_variables.update((v._variable, v) for _, v in pairs)
         self._graph = pairs[0][1].graph
         with self._graph.as_default():
+            self._engine().set_slot_scope(get_variable_scope().name)
             op = _capstan.apply_gradients(self._graph, self._engine(), [g for g, _ in pairs],
                                           [v for _, v in pairs], global_step, name or "")
             self._adopt()
@@ -122,7 +124,7 @@ class Optimizer:
     def _make_slot(self, var, value, slot_name, op_name):
         named = self._slot_dict(slot_name)
         if var._variable not in named:
-            parts = _capstan.make_slot(var.graph, var, op_name, value)
+            parts = _capstan.make_slot(var.graph, var, op_name, value, get_variable_scope().name)
             named[var._variable] = Variable._from_parts(parts)
             graphs.add_to_collection(GraphKeys.GLOBAL_VARIABLES, named[var._variable])
         return named[var._variable]

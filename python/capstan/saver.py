@@ -123,7 +123,7 @@ class Saver:
             self._last_checkpoints.append((prefix, time.time()))
         if self._max_to_keep and len(self._last_checkpoints) > self._max_to_keep:
             self._to_delete.append(self._last_checkpoints.pop(0))
-        _capstan.update_checkpoint_state(folder, prefix, self.last_checkpoints, [], 0.0,
+        _capstan.set_checkpoint_state(folder, prefix, self.last_checkpoints, [], 0.0,
                                          self._save_relative_paths, latest_filename)
         self._delete_oldest()
 
@@ -135,7 +135,7 @@ class Saver:
             self._next_checkpoint_time += self._keep_checkpoint_every_n_hours * 3600
             return
         try:
-            _capstan.remove_checkpoint(prefix)
+            _capstan.remove_bundle(prefix)
         except errors.OpError as error:
             logs.warning("Ignoring: %s", error)
 
@@ -255,7 +255,7 @@ def get_checkpoint_state(checkpoint_dir, latest_filename=None):
 def update_checkpoint_state(save_dir, model_checkpoint_path, all_model_checkpoint_paths=None,
                             latest_filename=None, all_model_checkpoint_timestamps=None,
                             last_preserved_timestamp=None):
-    _capstan.update_checkpoint_state(
+    _capstan.set_checkpoint_state(
         os.fspath(save_dir), model_checkpoint_path, list(all_model_checkpoint_paths or ()),
         list(all_model_checkpoint_timestamps or ()), last_preserved_timestamp or 0.0, False,
         latest_filename or "checkpoint")
@@ -267,7 +267,7 @@ def latest_checkpoint(checkpoint_dir, latest_filename=None):
 
 
 def checkpoint_exists(checkpoint_prefix):
-    return _capstan.checkpoint_exists(os.fspath(checkpoint_prefix))
+    return _capstan.bundle_exists(os.fspath(checkpoint_prefix))
 
 
 def get_checkpoint_mtimes(checkpoint_prefixes):
@@ -277,25 +277,33 @@ def get_checkpoint_mtimes(checkpoint_prefixes):
 
 def remove_checkpoint(checkpoint_prefix, checkpoint_format_version=protos.SaverDef.V2,
                       meta_graph_suffix="meta"):
-    _capstan.remove_checkpoint(os.fspath(checkpoint_prefix))
+    _capstan.remove_bundle(os.fspath(checkpoint_prefix))
 
 
 # --- Reading without a graph ------------------------------------------------------------------------
 
 
-class NewCheckpointReader(_capstan.CheckpointReaderBase):
+class NewCheckpointReader:
     """The tensors of a checkpoint, by name."""
 
+    def __init__(self, filepattern):
+        self._bundle = _capstan.BundleReader(os.fspath(filepattern))
+
+    def has_tensor(self, tensor_str):
+        return self._bundle.has(tensor_str)
+
+    def get_tensor(self, tensor_str):
+        return self._bundle.read(tensor_str)
+
     def get_variable_to_shape_map(self):
-        return {key: list(self._describe(key)[1]) for key in self._keys()}
+        return {key: list(self._bundle.describe(key)[1]) for key in self._bundle.keys()}
 
     def get_variable_to_dtype_map(self):
-        return {key: dtypes.from_number(self._describe(key)[0]) for key in self._keys()}
+        return {key: dtypes.from_number(self._bundle.describe(key)[0]) for key in self._bundle.keys()}
 
     def debug_string(self):
-        lines = ["%s (%s) %s" % (key, dtypes.from_number(self._describe(key)[0]).name,
-                                 list(self._describe(key)[1])) for key in self._keys()]
-        return "\n".join(lines).encode()
+        shapes, types = self.get_variable_to_shape_map(), self.get_variable_to_dtype_map()
+        return "\n".join("%s (%s) %s" % (key, types[key].name, shapes[key]) for key in shapes).encode()
 
 
 def load_checkpoint(ckpt_dir_or_file):

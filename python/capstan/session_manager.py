@@ -1,117 +1,197 @@
-"""Gets a session ready: the chief initialises or restores, the others wait for it."""
+"""tf.train.SessionManager: sessions that are initialised or restored, or that wait until others have
+done so."""
 
 import sys
 import time
 
-import numpy as np
-
-from capstan import errors, saver as savers
+from capstan import errors, graph as graphs, logs, saver as savers
 from capstan.session import Session
 
-# How long a waiting worker sleeps between two looks at the variables, in seconds.
-_FIRST_PAUSE, _LONGEST_PAUSE = 0.02, 0.5
-_NOTICE_EVERY = 5.0
+_FIRST_WAIT_SECS, _LONGEST_WAIT_SECS = 0.05, 1.0
+_SAY_SECS = 5.0
 
 
-def _missing(sess, ready_op):
-    """What is not ready yet, as text; empty when all is."""
-    if ready_op is None:
-        return ""
-    try:
-        names = sess.run(ready_op)
-    except errors.FailedPreconditionError as error:
-        return str(error)
-    if names is None or (getattr(names, "dtype", None) is not None and names.dtype.kind == "O"
-                         and not np.size(names)) or not np.size(names):
-        return ""
-    return ", ".join(n.decode() if isinstance(n, bytes) else str(n) for n in np.ravel(names))
+class _Patience:
+    """Waits a little longer each time, never beyond `at_most`; says every 5 s what it waits for."""
+
+    def __init__(self, at_most, max_wait_secs=None):
+        self._pause = _FIRST_WAIT_SECS
+        self._longest = min(_LONGEST_WAIT_SECS, at_most)
+        self._start = self._said = time.monotonic()
+        self._end = self._start + (float("inf") if max_wait_secs is None else max_wait_secs)
+
+    def wait(self, what):
+        """False once the time is over."""
+        now = time.monotonic()
+        if now >= self._end:
+            return False
+        if now - self._said >= _SAY_SECS:
+            self._said = now
+            sys.stderr.write("capstan: waiting for %s for %d s\n" % (what, now - self._start))
+            sys.stderr.flush()
+        time.sleep(min(self._pause, self._longest, self._end - now))
+        self._pause *= 1.5
+        return True
 
 
 class SessionManager:
-    def __init__(self, local_init_op=None, ready_op=None, ready_for_local_init_op=None, graph=None,
-                 recovery_wait_secs=30, local_init_run_options=None):
-        self._local_init_op, self._ready_op = local_init_op, ready_op
-        self._ready_for_local_init_op, self._graph = ready_for_local_init_op, graph
+    """Makes sessions ready: the chief's by restoring or initialising, others' by waiting for the chief."""
 
-    def _restore(self, sess, saver, checkpoint_dir, checkpoint_filename_with_path, wait, max_wait_secs):
-        if checkpoint_filename_with_path:
-            saver.restore(sess, checkpoint_filename_with_path)
-            return True
-        if not saver or not checkpoint_dir:
-            return False
-        deadline = time.time() + max_wait_secs
-        state = savers.get_checkpoint_state(checkpoint_dir)
-        while not (state and state.model_checkpoint_path):
-            if not wait or time.time() > deadline:
-                return False
-            time.sleep(_LONGEST_PAUSE)
-            state = savers.get_checkpoint_state(checkpoint_dir)
-        saver.restore(sess, state.model_checkpoint_path)
-        saver.recover_last_checkpoints(list(state.all_model_checkpoint_paths))
-        return True
+    def __init__(self, local_init_op=None, ready_op=None, ready_for_local_init_op=None, graph=None,
+                 recovery_wait_secs=30, local_init_run_options=None, local_init_feed_dict=None):
+        if ready_for_local_init_op is not None and local_init_op is None:
+            raise ValueError("If you pass a ready_for_local_init_op you must also pass a local_init_op , "
+                             "ready_for_local_init_op [%s]" % ready_for_local_init_op)
+        self._local_init_op, self._ready_op = local_init_op, ready_op
+        self._ready_for_local_init_op = ready_for_local_init_op
+        self._graph = graph or graphs.get_default_graph()
+        self._recovery_wait_secs = recovery_wait_secs
+        self._local_init_run_options = local_init_run_options
+        self._local_init_feed_dict = local_init_feed_dict
+
+    # --- The chief ----------------------------------------------------------------------------------
 
     def prepare_session(self, master, init_op=None, saver=None, checkpoint_dir=None,
                         checkpoint_filename_with_path=None, wait_for_checkpoint=False,
                         max_wait_secs=7200, config=None, init_feed_dict=None, init_fn=None):
-        """The chief's way."""
-        sess = Session(master, graph=self._graph, config=config)
-        loaded = self._restore(sess, saver, checkpoint_dir, checkpoint_filename_with_path,
-                               wait_for_checkpoint, max_wait_secs)
-        if not loaded:
-            if init_op is None and not init_fn and self._local_init_op is None:
-                raise RuntimeError("Model is not initialized and no init_op or init_fn or local_init_op "
-                                   "was given")
-            if init_op is not None:
-                sess.run(init_op, feed_dict=init_feed_dict)
-            if init_fn:
-                init_fn(sess)
-        self._run_local_init(sess)
-        missing = _missing(sess, self._ready_op)
-        if missing:
-            raise RuntimeError("Init operations did not make model ready. Variables not initialized: %s"
-                               % missing)
+        """A session whose model is restored from the newest checkpoint, else initialised."""
+        sess, restored = self._restore_checkpoint(
+            master, saver, checkpoint_dir, checkpoint_filename_with_path, wait_for_checkpoint,
+            max_wait_secs, config)
+        if not restored:
+            self._initialise(sess, init_op, init_feed_dict, init_fn)
+        done, why = self._try_run_local_init_op(sess)
+        if not done:
+            raise RuntimeError("Init operations did not make model ready for local_init.  Init op: %s, init "
+                               "fn: %s, error: %s" % (_name(init_op), init_fn, why))
+        ready, why = self._model_ready(sess)
+        if not ready:
+            raise RuntimeError("Init operations did not make model ready.  Init op: %s, init fn: %s, "
+                               "local_init_op: %s, error: %s"
+                               % (_name(init_op), init_fn, _name(self._local_init_op), why))
         return sess
 
-    def _run_local_init(self, sess):
-        missing = _missing(sess, self._ready_for_local_init_op)
-        if missing:
-            raise RuntimeError("Init operations did not make model ready for local_init. Variables not "
-                               "initialized: %s" % missing)
-        if self._local_init_op is not None:
-            sess.run(self._local_init_op)
+    def _initialise(self, sess, init_op, init_feed_dict, init_fn):
+        if init_op is None and not init_fn and self._local_init_op is None:
+            raise RuntimeError("Model is not initialized and no init_op or init_fn or local_init_op was "
+                               "given")
+        if init_op is not None:
+            sess.run(init_op, init_feed_dict)
+        if init_fn:
+            init_fn(sess)
 
-    def recover_session(self, master, saver=None, checkpoint_dir=None, checkpoint_filename_with_path=None,
-                        wait_for_checkpoint=False, max_wait_secs=7200, config=None):
-        sess = Session(master, graph=self._graph, config=config)
-        loaded = self._restore(sess, saver, checkpoint_dir, checkpoint_filename_with_path,
-                               wait_for_checkpoint, max_wait_secs)
-        if not loaded:
+    def recover_session(self, master, saver=None, checkpoint_dir=None,
+                        checkpoint_filename_with_path=None, wait_for_checkpoint=False,
+                        max_wait_secs=7200, config=None):
+        """(session, whether it was restored and is ready)"""
+        sess, restored = self._restore_checkpoint(
+            master, saver, checkpoint_dir, checkpoint_filename_with_path, wait_for_checkpoint,
+            max_wait_secs, config)
+        done, why = self._try_run_local_init_op(sess)
+        if not restored:
             return sess, False
-        self._run_local_init(sess)
-        return sess, not _missing(sess, self._ready_op)
+        ready, why = self._model_ready(sess) if done else (False, why)
+        if not ready:
+            logs.info("Restoring model from %s did not make model ready: %s",
+                      checkpoint_dir or checkpoint_filename_with_path, why)
+            return sess, False
+        logs.info("Restored model from %s", checkpoint_dir or checkpoint_filename_with_path)
+        return sess, True
+
+    def _restore_checkpoint(self, master, saver, checkpoint_dir, checkpoint_filename_with_path,
+                            wait_for_checkpoint, max_wait_secs, config):
+        sess = self._session(master, config)
+        if checkpoint_dir and checkpoint_filename_with_path:
+            raise ValueError("Can not provide both checkpoint_dir and checkpoint_filename_with_path.")
+        if not saver or not (checkpoint_dir or checkpoint_filename_with_path):
+            return sess, False
+        if checkpoint_filename_with_path:
+            saver.restore(sess, checkpoint_filename_with_path)
+            return sess, True
+        state = self._checkpoint_state(checkpoint_dir, wait_for_checkpoint, max_wait_secs)
+        if state is None:
+            return sess, False
+        saver.restore(sess, _newest_whole(state))
+        saver.recover_last_checkpoints(state.all_model_checkpoint_paths)
+        return sess, True
+
+    def _checkpoint_state(self, checkpoint_dir, wait_for_checkpoint, max_wait_secs):
+        patience = _Patience(self._recovery_wait_secs, max_wait_secs)
+        while True:
+            state = savers.get_checkpoint_state(checkpoint_dir)
+            if state and state.model_checkpoint_path:
+                return state
+            if not wait_for_checkpoint or not patience.wait("a checkpoint in %s" % checkpoint_dir):
+                return None
+
+    def _session(self, master, config):
+        return Session(master, graph=self._graph, config=config)
+
+    # --- Everybody else -----------------------------------------------------------------------------
 
     def wait_for_session(self, master, config=None, max_wait_secs=float("Inf")):
-        """The way of all others: looks often at first, then twice a second."""
-        sess = Session(master, graph=self._graph, config=config)
-        began = told = time.monotonic()
-        pause = _FIRST_PAUSE
-        while True:
-            missing = _missing(sess, self._ready_for_local_init_op)
-            if not missing:
-                if self._local_init_op is not None:
-                    sess.run(self._local_init_op)
-                missing = _missing(sess, self._ready_op)
-            if not missing:
-                return sess
-            now = time.monotonic()
-            if max_wait_secs is not None and now - began > max_wait_secs:
-                sess.close()
-                raise errors.DeadlineExceededError(
-                    None, None, "Session was not ready after waiting %d secs: the chief has not "
-                    "initialised %s" % (max_wait_secs, missing))
-            if now - told > _NOTICE_EVERY:
-                told = now
-                sys.stderr.write("capstan: waiting for the chief to initialise %s\n" % missing)
-                sys.stderr.flush()
-            time.sleep(pause)
-            pause = min(2 * pause, _LONGEST_PAUSE)
+        """A session, once the chief has initialised the model. Asks often at first, so that a worker
+        starts within a second of its chief."""
+        sess = self._session(master, config)
+        patience = _Patience(self._recovery_wait_secs, max_wait_secs)
+        try:
+            while True:
+                ready, why = self._try_run_local_init_op(sess)
+                if ready:
+                    ready, why = self._model_ready(sess)
+                if ready:
+                    return sess
+                if not patience.wait("the chief to initialise the model (%s)" % why):
+                    raise errors.DeadlineExceededError(
+                        None, None, "Session was not ready after waiting %s secs: %s" % (max_wait_secs, why))
+        except BaseException:
+            sess.close()
+            raise
+
+    # --- Readiness ----------------------------------------------------------------------------------
+
+    def _model_ready(self, sess):
+        return ready(self._ready_op, sess)
+
+    def _model_ready_for_local_init(self, sess):
+        return ready(self._ready_for_local_init_op, sess)
+
+    def _try_run_local_init_op(self, sess):
+        if self._local_init_op is None:
+            return True, None
+        is_ready, why = self._model_ready_for_local_init(sess)
+        if is_ready:
+            sess.run(self._local_init_op, self._local_init_feed_dict, self._local_init_run_options)
+        return is_ready, why
+
+
+def _name(op):
+    return getattr(op, "name", op)
+
+
+def ready(op, sess):
+    """(whether the op names no variable as uninitialised, which it names)"""
+    if op is None:
+        return True, None
+    try:
+        missing = sess.run(op)
+    except errors.FailedPreconditionError as error:
+        if "uninitialized" not in str(error):
+            raise
+        return False, str(error)
+    if missing is None or missing.dtype.kind in "iu" or missing.size == 0:
+        return True, None
+    names = [name.decode() if isinstance(name, bytes) else str(name) for name in missing.ravel()]
+    return False, "Variables not initialized: " + ", ".join(names)
+
+
+def _newest_whole(state):
+    """The newest checkpoint that is there; a list may outlive its files."""
+    newest = state.model_checkpoint_path
+    if savers.checkpoint_exists(newest):
+        return newest
+    for path in reversed(state.all_model_checkpoint_paths):
+        if savers.checkpoint_exists(path):
+            logs.warning("%s is not there; restoring %s instead", newest, path)
+            return path
+    return newest

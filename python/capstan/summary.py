@@ -50,7 +50,7 @@ def merge(inputs, collections=None, name=None):
     """One summary with the values of all."""
     inputs = [convert.convert_to_tensor(summary) for summary in inputs]
     if name is None:
-        merged = _capstan.merge_summaries(inputs[0].graph, inputs)
+        merged = _capstan.merge_summaries(inputs[0].graph, inputs, "Merge")
     else:
         with graphs.name_scope(name, values=inputs):
             merged = apply_op("MergeSummary", inputs=inputs, name=name)
@@ -138,7 +138,7 @@ class FileWriter:
         """A closed writer goes on in a new file."""
         if self._closed:
             suffix, max_queue, flush_secs = self._options
-            self._events = _capstan.open_events(self._logdir, suffix, max_queue, flush_secs)
+            self._events = _capstan.EventWriter(self._logdir, suffix, max_queue, flush_secs)
             self._closed = False
 
     def _open(self):

@@ -1,88 +1,115 @@
-"""tf.train.Supervisor: a session that is initialised, restored, saved and summarised for the program."""
+"""tf.train.Supervisor: a session for training, its checkpoints and summaries, and a common end."""
 
 import contextlib
 import os
 import time
 
-from capstan import control_ops, graph as graphs, protos, summary as summaries, variables
+from capstan import (control_ops, dtypes, errors, global_step as global_steps, graph as graphs, launcher, logs,
+                     meta_graphs, protos, summary as summaries, variables)
 from capstan.coordinator import Coordinator, LooperThread
-from capstan.global_step import get_global_step
 from capstan.graph import GraphKeys
 from capstan.saver import Saver
+from capstan.session import Session
 from capstan.session_manager import SessionManager
 
-_DEFAULT = 0  # as TensorFlow's: None means "none", leaving it out means "the usual"
+
+class _WatchedSession(Session):
+    """Tells the launcher how training goes; made only where a launcher listens or gave a limit."""
+
+    _supervisor = None
+
+    def _watch(self, supervisor):
+        self._reporter = launcher.StepReporter(self.graph)
+        self._step_tensor = self.graph.as_graph_element(supervisor.global_step)
+        self._supervisor = supervisor
+
+    def run(self, fetches, feed_dict=None, options=None, run_metadata=None):
+        if self._supervisor is None:
+            return super().run(fetches, feed_dict, options, run_metadata)
+        self._supervisor._check_limit()
+        if not (self._reporter.limit or self._reporter.due):
+            return super().run(fetches, feed_dict, options, run_metadata)
+        values, step = super().run((fetches, self._step_tensor), feed_dict, options, run_metadata)
+        if self._reporter.due:
+            self._reporter.report(step, fetches, values)
+        if self._reporter.reached(step):
+            self._supervisor._limit_reached(int(step))
+        return values
 
 
-def default_local_init_op():
-    return control_ops.group(variables.local_variables_initializer(), variables.tables_initializer())
-
-
-def from_collection(key, make):
-    """The item of a collection of one, made where it is missing."""
-    found = graphs.get_collection(key)
-    if found:
-        return found[0]
-    made = make()
-    if made is not None:
-        graphs.add_to_collection(key, made)
-    return made
+class _WatchedSessionManager(SessionManager):
+    def _session(self, master, config):
+        return _WatchedSession(master, graph=self._graph, config=config)
 
 
 class Supervisor:
-    USE_DEFAULT = _DEFAULT
+    """A keyword that is left out means the usual thing; None means that there shall be none."""
 
-    def __init__(self, graph=None, ready_op=_DEFAULT, ready_for_local_init_op=_DEFAULT, is_chief=True,
-                 init_op=_DEFAULT, init_feed_dict=None, local_init_op=_DEFAULT, logdir=None,
-                 summary_op=_DEFAULT, saver=_DEFAULT, global_step=_DEFAULT, save_summaries_secs=120,
-                 save_model_secs=600, recovery_wait_secs=30, stop_grace_secs=120,
-                 checkpoint_basename="model.ckpt", session_manager=None, summary_writer=_DEFAULT,
-                 init_fn=None, local_init_run_options=None):
+    USE_DEFAULT = 0
+
+    def __init__(self, graph=None, ready_op=USE_DEFAULT, ready_for_local_init_op=USE_DEFAULT,
+                 is_chief=True, init_op=USE_DEFAULT, init_feed_dict=None, local_init_op=USE_DEFAULT,
+                 logdir=None, summary_op=USE_DEFAULT, saver=USE_DEFAULT, global_step=USE_DEFAULT,
+                 save_summaries_secs=120, save_model_secs=600, recovery_wait_secs=30,
+                 stop_grace_secs=120, checkpoint_basename="model.ckpt", session_manager=None,
+                 summary_writer=USE_DEFAULT, init_fn=None, local_init_run_options=None):
         self._graph = graph or graphs.get_default_graph()
-        self._is_chief, self._logdir = is_chief, logdir
-        self._init_feed_dict, self._init_fn = init_feed_dict, init_fn
-        self._save_summaries_secs, self._save_model_secs = save_summaries_secs, save_model_secs
-        self._stop_grace_secs = stop_grace_secs
+        self._is_chief, self._init_fn, self._init_feed_dict = is_chief, init_fn, init_feed_dict
         with self._graph.as_default():
-            self._choose(ready_op, ready_for_local_init_op, init_op, local_init_op, summary_op, saver,
-                         global_step)
+            self._take_ops(ready_op, ready_for_local_init_op, init_op, local_init_op)
+            self._saver = self._given_or(saver, GraphKeys.SAVERS, _default_saver)
+            self._summary_op = self._given_or(summary_op, GraphKeys.SUMMARY_OP, summaries.merge_all)
+            self._global_step = self._given_or(global_step, GraphKeys.GLOBAL_STEP, _default_global_step)
         self._coord = Coordinator()
-        self._save_path = os.path.join(logdir, checkpoint_basename) if logdir else None
-        self._summary_writer = self._choose_writer(summary_writer)
-        self._session_manager = session_manager or SessionManager(
-            local_init_op=self._local_init_op, ready_op=self._ready_op,
-            ready_for_local_init_op=self._ready_for_local_init_op, graph=self._graph,
-            recovery_wait_secs=recovery_wait_secs)
-        self._started_threads = []
+        self._recovery_wait_secs, self._stop_grace_secs = recovery_wait_secs, stop_grace_secs
+        self._local_init_run_options = local_init_run_options
+        self._logdir = self._save_summaries_secs = self._save_model_secs = None
+        self._save_path = self._summary_writer = None
+        self._graph_added_to_summary = False
+        self._limit_step, self._asked_to_stop = None, False
+        if is_chief:
+            self._take_files(logdir, checkpoint_basename, save_summaries_secs, save_model_secs, summary_writer)
+        self._session_manager = session_manager or self._make_session_manager()
         self._verify_setup()
         self._graph.finalize()
 
-    # --- Setting up -----------------------------------------------------------------------------
+    # --- Construction -------------------------------------------------------------------------------
 
-    def _choose(self, ready_op, ready_for_local_init_op, init_op, local_init_op, summary_op, saver,
-                global_step):
-        def chosen(given, key, make):
-            return from_collection(key, make) if given is _DEFAULT else given
+    def _given_or(self, given, key, make):
+        """What was given, else the first of a collection, else a new one, kept there."""
+        if given is not Supervisor.USE_DEFAULT:
+            return given
+        found = self._graph.get_collection(key)
+        if found:
+            return found[0]
+        made = make()
+        if made is not None:
+            graphs.add_to_collection(key, made)
+        return made
 
-        self._ready_op = chosen(ready_op, GraphKeys.READY_OP, variables.report_uninitialized_variables)
-        self._ready_for_local_init_op = chosen(
+    def _take_ops(self, ready_op, ready_for_local_init_op, init_op, local_init_op):
+        self._ready_op = self._given_or(ready_op, GraphKeys.READY_OP, variables.report_uninitialized_variables)
+        self._ready_for_local_init_op = self._given_or(
             ready_for_local_init_op, GraphKeys.READY_FOR_LOCAL_INIT_OP, lambda: None)
-        self._init_op = chosen(init_op, GraphKeys.INIT_OP, variables.global_variables_initializer)
-        self._local_init_op = chosen(local_init_op, GraphKeys.LOCAL_INIT_OP, default_local_init_op)
-        self._saver = chosen(saver, GraphKeys.SAVERS,
-                             lambda: Saver() if variables.global_variables() else None)
-        self._summary_op = chosen(summary_op, GraphKeys.SUMMARY_OP, summaries.merge_all)
-        self._global_step = get_global_step(self._graph) if global_step is _DEFAULT else global_step
+        self._init_op = self._given_or(init_op, GraphKeys.INIT_OP, variables.global_variables_initializer)
+        self._local_init_op = self._given_or(local_init_op, GraphKeys.LOCAL_INIT_OP, _default_local_init_op)
 
-    def _choose_writer(self, summary_writer):
-        if not self._is_chief:
-            return None
-        if summary_writer is _DEFAULT:
-            if not self._logdir:
-                return None
-            os.makedirs(self._logdir, exist_ok=True)
-            return summaries.FileWriter(self._logdir)
-        return summary_writer
+    def _take_files(self, logdir, basename, save_summaries_secs, save_model_secs, summary_writer):
+        self._logdir = logdir
+        self._save_summaries_secs, self._save_model_secs = save_summaries_secs, save_model_secs
+        if logdir:
+            self._save_path = os.path.join(logdir, basename)
+        if summary_writer is not Supervisor.USE_DEFAULT:
+            self._summary_writer = summary_writer
+        elif logdir:
+            self._summary_writer = summaries.FileWriter(logdir)
+
+    def _make_session_manager(self):
+        kind = _WatchedSessionManager if launcher.watched() else SessionManager
+        return kind(local_init_op=self._local_init_op, ready_op=self._ready_op,
+                    ready_for_local_init_op=self._ready_for_local_init_op, graph=self._graph,
+                    recovery_wait_secs=self._recovery_wait_secs,
+                    local_init_run_options=self._local_init_run_options)
 
     def _verify_setup(self):
         if self._is_chief:
@@ -99,19 +126,19 @@ class Supervisor:
     init_feed_dict = property(lambda self: self._init_feed_dict)
     ready_op = property(lambda self: self._ready_op)
     ready_for_local_init_op = property(lambda self: self._ready_for_local_init_op)
-    local_init_op = property(lambda self: self._local_init_op)
-    summary_op = property(lambda self: self._summary_op)
     summary_writer = property(lambda self: self._summary_writer)
+    summary_op = property(lambda self: self._summary_op)
     save_summaries_secs = property(lambda self: self._save_summaries_secs)
-    save_model_secs = property(lambda self: self._save_model_secs)
-    saver = property(lambda self: self._saver)
-    save_path = property(lambda self: self._save_path)
     global_step = property(lambda self: self._global_step)
+    saver = property(lambda self: self._saver)
+    save_model_secs = property(lambda self: self._save_model_secs)
+    save_path = property(lambda self: self._save_path)
 
-    # --- Sessions -------------------------------------------------------------------------------
+    # --- Sessions -----------------------------------------------------------------------------------
 
     def prepare_or_wait_for_session(self, master="", config=None, wait_for_checkpoint=False,
                                     max_wait_secs=7200, start_standard_services=True):
+        """A session whose model is ready; the chief makes it so, others wait for it."""
         self._coord.clear_stop()
         if self._summary_writer:
             self._summary_writer.reopen()
@@ -124,76 +151,93 @@ class Supervisor:
             if start_standard_services:
                 self.start_standard_services(sess)
         else:
-            sess = self._session_manager.wait_for_session(master, config=config,
-                                                          max_wait_secs=max_wait_secs)
+            sess = self._session_manager.wait_for_session(master, config=config, max_wait_secs=max_wait_secs)
         if start_standard_services:
             self.start_queue_runners(sess)
+        if isinstance(sess, _WatchedSession) and self._global_step is not None:
+            sess._watch(self)
         return sess
 
     def _write_graph(self):
-        if self._summary_writer and self._logdir:
+        if self._logdir:
+            meta_graphs.write_graph(self._graph, self._logdir, "graph.pbtxt")
+        if self._summary_writer and not self._graph_added_to_summary:
             self._summary_writer.add_graph(self._graph)
+            saver_def = self._saver.saver_def if self._saver else None
+            self._summary_writer._add_meta_graph(meta_graphs.meta_graph_bytes(self._graph, saver_def), None)
+            self._graph_added_to_summary = True
 
     def start_standard_services(self, sess):
-        """Threads of the chief that save and summarise."""
+        """The threads that save, summarise and count steps; the chief's, where it has a folder."""
         if not self._is_chief:
-            raise RuntimeError("Only chief supervisor can start standard services.")
+            raise RuntimeError("Only chief supervisor can start standard services. Because only chief "
+                               "supervisors can write events.")
         if not self._logdir:
-            return []
-        if self._summary_writer and self._global_step is not None:
-            step = int(sess.run(self._global_step))
-            self._summary_writer.add_session_log(
-                protos.SessionLog(status=protos.SessionLog.START), step)
-        services = []
+            logs.warning("Standard services need a 'logdir' passed to the SessionManager")
+            return None
+        if self._global_step is not None and self._summary_writer:
+            step = global_steps.global_step(sess, self._global_step)
+            self._summary_writer.add_session_log(protos.SessionLog(status=protos.SessionLog.START), step)
+        threads = []
         if self._save_summaries_secs and self._summary_writer:
             if self._summary_op is not None:
-                services.append((self._save_summaries_secs, self._summarise))
+                threads.append(SVSummaryThread(self, sess))
             if self._global_step is not None:
-                services.append((self._save_summaries_secs, _StepRate(self, sess)))
+                threads.append(SVStepCounterThread(self, sess))
         if self._saver and self._save_model_secs:
-            services.append((self._save_model_secs, self._save))
-        started = [LooperThread.loop(self._coord, seconds, target=service, args=(sess,))
-                   for seconds, service in services]
-        self._started_threads.extend(started)
-        return started
-
-    def _summarise(self, sess):
-        step = 0 if self._global_step is None else int(sess.run(self._global_step))
-        self._summary_writer.add_summary(sess.run(self._summary_op), step)
-
-    def _save(self, sess):
-        self._saver.save(sess, self._save_path, global_step=self._global_step)
-
-    def start_queue_runners(self, sess, queue_runners=None):
-        runners = self._graph.get_collection(GraphKeys.QUEUE_RUNNERS) if queue_runners is None else queue_runners
-        threads = []
-        for runner in runners:
-            threads.extend(runner.create_threads(sess, coord=self._coord, daemon=True, start=True))
-        self._started_threads.extend(threads)
+            threads.append(SVTimerCheckpointThread(self, sess))
+        for thread in threads:
+            thread.start()
         return threads
 
-    def loop(self, timer_interval_secs, target, args=None, kwargs=None):
-        looper = LooperThread.loop(self._coord, timer_interval_secs, target, args, kwargs)
-        self._started_threads.append(looper)
-        return looper
+    def start_queue_runners(self, sess, queue_runners=None):
+        """Starts the threads of queue runners: those given, else those of the graph's collection."""
+        if queue_runners is None:
+            queue_runners = self._graph.get_collection(GraphKeys.QUEUE_RUNNERS)
+        return [thread for runner in queue_runners
+                for thread in runner.create_threads(sess, coord=self._coord, daemon=True, start=True)]
 
-    # --- Stopping -------------------------------------------------------------------------------
+    @contextlib.contextmanager
+    def managed_session(self, master="", config=None, start_standard_services=True,
+                        close_summary_writer=True):
+        """A session for a block. An error in the block stops all threads first and is raised then; the
+        end of input is no error."""
+        sess = None
+        try:
+            sess = self.prepare_or_wait_for_session(master, config,
+                                                    start_standard_services=start_standard_services)
+            yield sess
+        except Exception as error:
+            self.request_stop(error)
+        finally:
+            try:
+                self.stop(close_summary_writer=close_summary_writer)
+            finally:
+                if sess is not None:
+                    sess.close()
+
+    # --- Threads and their end ----------------------------------------------------------------------
+
+    def loop(self, timer_interval_secs, target, args=None, kwargs=None):
+        return LooperThread.loop(self._coord, timer_interval_secs, target, args, kwargs)
 
     def stop(self, threads=None, close_summary_writer=True, ignore_live_threads=False):
+        """Ends all threads; raises the first error among them. The session stays open."""
         self._coord.request_stop()
         try:
             self._coord.join(threads, stop_grace_period_secs=self._stop_grace_secs,
                              ignore_live_threads=ignore_live_threads)
         finally:
             if close_summary_writer and self._summary_writer:
-                self._summary_writer.add_session_log(
-                    protos.SessionLog(status=protos.SessionLog.STOP))
+                self._summary_writer.add_session_log(protos.SessionLog(status=protos.SessionLog.STOP))
                 self._summary_writer.close()
+                self._graph_added_to_summary = False
 
     def request_stop(self, ex=None):
         self._coord.request_stop(ex=ex)
 
     def should_stop(self):
+        self._asked_to_stop = True
         return self._coord.should_stop()
 
     def stop_on_exception(self):
@@ -206,53 +250,102 @@ class Supervisor:
         if not self._summary_writer:
             raise RuntimeError("Writing a summary requires a summary writer.")
         if global_step is None and self._global_step is not None:
-            global_step = int(sess.run(self._global_step))
+            global_step = global_steps.global_step(sess, self._global_step)
         self._summary_writer.add_summary(summary, global_step)
 
-    @contextlib.contextmanager
-    def managed_session(self, master="", config=None, start_standard_services=True,
-                        close_summary_writer=True):
-        """A session that is stopped and closed at the end; what goes wrong within is raised there."""
-        sess = None
-        try:
-            sess = self.prepare_or_wait_for_session(master=master, config=config,
-                                                    start_standard_services=start_standard_services)
-            yield sess
-        except Exception as error:  # raised again by stop(), after the threads have ended
-            self.request_stop(error)
-        finally:
-            try:
-                self.stop(close_summary_writer=close_summary_writer)
-            finally:
-                if sess is not None:
-                    sess.close()
+    # --- The launcher's limit -----------------------------------------------------------------------
+
+    def _limit_reached(self, step):
+        self._limit_step = step
+        self._coord.request_stop()
+
+    def _check_limit(self):
+        """A loop that never asks should_stop() ends as at the end of its input."""
+        if self._limit_step is not None and not self._asked_to_stop:
+            raise errors.OutOfRangeError(
+                None, None, "training ends at global step %d: the limit was reached" % self._limit_step)
 
     PrepareSession = prepare_or_wait_for_session
-    StartStandardServices = start_standard_services
     StartQueueRunners = start_queue_runners
-    Loop = loop
+    StartStandardServices = start_standard_services
     Stop = stop
     RequestStop = request_stop
+    Loop = loop
     ShouldStop = should_stop
     StopOnException = stop_on_exception
     WaitForStop = wait_for_stop
     SummaryComputed = summary_computed
 
 
-class _StepRate:
-    """Writes global_step/sec."""
-
-    def __init__(self, supervisor, sess):
-        self._supervisor = supervisor
-        self._time, self._step = time.time(), None
-
-    def __call__(self, sess):
-        supervisor = self._supervisor
-        now, step = time.time(), int(sess.run(supervisor._global_step))
-        if self._step is not None and now > self._time:
-            rate = (step - self._step) / (now - self._time)
-            value = protos.Summary.Value(tag=supervisor._global_step.op.name + "/sec", simple_value=rate)
-            supervisor._summary_writer.add_summary(protos.Summary(value=[value]), step)
-        self._time, self._step = now, step
+def _default_saver():
+    return Saver() if variables.global_variables() else None
 
 
+def _default_local_init_op():
+    return control_ops.group(variables.local_variables_initializer(), variables.tables_initializer())
+
+
+def _default_global_step():
+    op = graphs.get_default_graph()._find("global_step")
+    if op is None or not op.outputs:
+        return None
+    step = op.outputs[0]
+    if step.dtype.base_dtype in (dtypes.int32, dtypes.int64):
+        return step
+    logs.warning("Found 'global_step' is not an int type: %s", step.dtype)
+    return None
+
+
+class SVSummaryThread(LooperThread):
+    """Writes the summary op's values on a timer."""
+
+    def __init__(self, sv, sess):
+        super().__init__(sv.coord, sv.save_summaries_secs)
+        self._sv, self._sess = sv, sess
+
+    def run_loop(self):
+        sv = self._sv
+        fetches = [sv.summary_op] if sv.global_step is None else [sv.summary_op, sv.global_step]
+        values = self._sess.run(fetches)
+        if sv.summary_writer:
+            sv.summary_writer.add_summary(values[0], values[1] if len(values) > 1 else None)
+
+
+class SVStepCounterThread(LooperThread):
+    """Writes how many steps are done in a second."""
+
+    def __init__(self, sv, sess, step_counter=None):
+        super().__init__(sv.coord, sv.save_summaries_secs)
+        self._sv, self._sess = sv, sess
+        self._step_counter = sv.global_step if step_counter is None else step_counter
+        self._summary_tag = "%s/sec" % self._step_counter.op.name
+
+    def start_loop(self):
+        self._last_time = time.time()
+        self._last_step = global_steps.global_step(self._sess, self._step_counter)
+
+    def run_loop(self):
+        step, now = global_steps.global_step(self._sess, self._step_counter), time.time()
+        elapsed = now - self._last_time
+        rate = (step - self._last_step) / elapsed if elapsed > 0 else float("inf")
+        self._last_step, self._last_time = step, now
+        if self._sv.summary_writer:
+            value = protos.Summary.Value(tag=self._summary_tag, simple_value=rate)
+            self._sv.summary_writer.add_summary(protos.Summary(value=[value]), step)
+        logs.log_first_n(logs.INFO, "%s: %g", 10, self._summary_tag, rate)
+
+
+class SVTimerCheckpointThread(LooperThread):
+    """Writes checkpoints on a timer."""
+
+    def __init__(self, sv, sess):
+        super().__init__(sv.coord, sv.save_model_secs)
+        self._sv, self._sess = sv, sess
+
+    def run_loop(self):
+        sv = self._sv
+        logs.info("Saving checkpoint to path %s", sv.save_path)
+        sv.saver.save(self._sess, sv.save_path, global_step=sv.global_step)
+        if sv.summary_writer and sv.global_step is not None:
+            log = protos.SessionLog(status=protos.SessionLog.CHECKPOINT, checkpoint_path=sv.save_path)
+            sv.summary_writer.add_session_log(log, global_steps.global_step(self._sess, sv.global_step))

@@ -5,7 +5,7 @@ from capstan import _capstan, graph as graphs, optimizers, variables
 from capstan.graph import GraphKeys
 from capstan.hooks import SessionRunHook
 from capstan.queue_runner import QueueRunner
-from capstan.session_manager import _ready
+from capstan.session_manager import ready
 from capstan.variables import Variable
 
 
@@ -47,26 +47,26 @@ class SyncReplicasOptimizer(optimizers.Optimizer):
         opt._graph = self._graph
         with self._graph.as_default():
             global_refs = [v._ref() for v in variables.global_variables()]
-            self._nodes = _capstan.apply_gradients_in_sync(
+            self._sync = _capstan.apply_gradients_in_sync(
                 self._graph, opt._engine(), self._replicas_to_aggregate, self._total_num_replicas, self._name,
                 [g for g, _ in pairs], [v for _, v in pairs], global_step, global_refs)
             opt._adopt()
-            self._adopt_nodes()
+            train_op = self._adopt_nodes(self._sync.nodes(self._graph))
         self._gradients_applied = True
-        return self._nodes.train_op(self._graph).outputs[0]
+        return train_op
 
-    def _adopt_nodes(self):
-        graph, nodes = self._graph, self._nodes
-        self._local_step = Variable._from_parts(nodes.local_step(graph))
-        graph.add_to_collection(GraphKeys.LOCAL_VARIABLES, self._local_step)
-        graph.add_to_collection(GraphKeys.TRAIN_OP, nodes.update_op(graph))
-        self.local_step_init_op = nodes.local_step_init_op(graph).outputs[0]
-        self.ready_for_local_init_op = nodes.ready_for_local_init(graph)
-        self.chief_init_op = nodes.chief_init_op(graph)
-        self._sync_token_queue = _TokenQueue(nodes.token_queue(graph))
+    def _adopt_nodes(self, nodes):
+        self._local_step = Variable._from_parts(nodes["local_step"])
+        self._graph.add_to_collection(GraphKeys.LOCAL_VARIABLES, self._local_step)
+        self._graph.add_to_collection(GraphKeys.TRAIN_OP, nodes["update"])
+        self.local_step_init_op = nodes["local_step_init_op"].outputs[0]
+        self.ready_for_local_init_op = nodes["ready_for_local_init_op"]
+        self.chief_init_op = nodes["chief_init_op"]
+        self._sync_token_queue = _TokenQueue(nodes["close_op"].inputs[0])
         self._chief_queue_runner = QueueRunner(
-            self._sync_token_queue, [self._averaged(nodes.sync_op(graph))], close_op=nodes.close_op(graph),
-            cancel_op=nodes.cancel_op(graph))
+            self._sync_token_queue, [self._averaged(nodes["sync_op"])], close_op=nodes["close_op"],
+            cancel_op=nodes["cancel_op"])
+        return nodes["train_op"].outputs[0]
 
     def _averaged(self, sync_op):
         if self._variable_averages is None:
@@ -88,7 +88,7 @@ class SyncReplicasOptimizer(optimizers.Optimizer):
         if num_tokens != -1 and num_tokens < needed:
             raise ValueError("Too few tokens to finish the first step: %d (given) vs %d (needed)"
                              % (num_tokens, needed))
-        return self._nodes.init_tokens_op(self._graph, num_tokens)
+        return self._sync.init_tokens(self._graph, num_tokens)
 
     def get_slot(self, *args, **kwargs):
         return self._opt.get_slot(*args, **kwargs)
@@ -125,8 +125,8 @@ class _SyncReplicasOptimizerHook(SessionRunHook):
         self._init_tokens_op = opt.get_init_tokens_op(self._num_tokens) if self._is_chief else None
 
     def after_create_session(self, session, coord):
-        ready, why = _ready(self._ready_for_local_init_op, session)
-        if not ready:
+        is_ready, why = ready(self._ready_for_local_init_op, session)
+        if not is_ready:
             raise RuntimeError("Init operations did not make model ready for SyncReplicasOptimizer "
                                "local_init. Init op: %s, error: %s" % (self._local_init_op.name, why))
         session.run(self._local_init_op)

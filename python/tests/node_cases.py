@@ -96,6 +96,9 @@ def arrays(tf):
     u = tf.placeholder(tf.float32, [None, 3], name="u")
     tf.reshape(a, [3, 2])
     tf.reshape(a, (-1,))
+    tf.reshape(tf.reduce_sum(a), [])
+    tf.reshape(a, np.array([3, 2]))
+    tf.reshape(a, [-1, tf.size(a)])
     tf.transpose(a)
     tf.transpose(a, [1, 0])
     tf.expand_dims(a, 0)
@@ -256,7 +259,6 @@ def variables(tf):
     w * w
     v.value()
     v.read_value()
-    v.initialized_value()
     tf.identity(v)
     with tf.name_scope("scope"):
         tf.Variable(1.0, name="inner")
@@ -265,12 +267,6 @@ def variables(tf):
     tf.global_variables_initializer()
     tf.is_variable_initialized(v)
     tf.report_uninitialized_variables()
-
-
-def dependent_variables(tf):
-    v = tf.Variable(tf.random_normal([2, 2]), name="v")
-    tf.Variable(v.initialized_value() * 2.0, name="w")
-    tf.Variable(v * 2.0, name="u")
 
 
 def get_variables(tf):

@@ -3,7 +3,7 @@
 import inspect
 
 # Attrs that say nothing about the program, or that TensorFlow added later.
-IGNORED = {"_output_shapes", "grad_a", "grad_b"}
+IGNORED = {"_output_shapes", "_has_manual_control_dependencies", "grad_a", "grad_b", "grad_x", "grad_y"}
 
 
 def cases(module):
@@ -12,7 +12,10 @@ def cases(module):
 
 
 def _attr_text(op, name):
-    value = op.get_attr(name)
+    return _item_text(op.get_attr(name))
+
+
+def _item_text(value):
     kind = type(value).__name__
     if kind in ("TensorProto", "ndarray"):
         return "tensor"
@@ -29,7 +32,7 @@ def _attr_text(op, name):
     if isinstance(value, float):
         return "%.6g" % value
     if isinstance(value, (list, tuple)):
-        return str([v.name if type(v).__name__ == "DType" else v for v in value])
+        return "[%s]" % ", ".join(_item_text(item) for item in value)
     return str(value)
 
 

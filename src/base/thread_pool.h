@@ -1,7 +1,7 @@
 #pragma once
 
-// Threads that share the pieces of one loop with its caller. The caller cuts the work by sizes only,
-// never by the number of threads, so results do not depend on it.
+// Threads that share the pieces of one loop with its caller. The caller cuts the work by sizes
+// only, never by the number of threads, so results do not depend on it.
 
 #include <atomic>
 #include <condition_variable>

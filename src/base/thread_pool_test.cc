@@ -85,9 +85,7 @@ TEST(ThreadPool, UsesNoCpuWhenIdle) {
   EXPECT_LT(cpu_seconds() - before, 0.02);
 }
 
-TEST(ThreadPool, RefusesLessThanOneThread) {
-  EXPECT_THROW(ThreadPool(0), Error);
-}
+TEST(ThreadPool, RefusesLessThanOneThread) { EXPECT_THROW(ThreadPool(0), Error); }
 
 }  // namespace
 }  // namespace capstan

@@ -27,7 +27,7 @@ VariableRef Optimizer::keep_slot(const std::string& kind, const VariableRef& var
 
 VariableRef Optimizer::zeros_slot(Graph& graph, const VariableRef& variable, const std::string& kind, std::string_view name) {
   if (const VariableRef* known = slot(kind, variable)) return *known;
-  return keep_slot(kind, variable, make_zeros_slot(graph, variable, name));
+  return keep_slot(kind, variable, make_zeros_slot(graph, variable, name, slot_scope_));
 }
 
 Output Optimizer::as_tensor(Graph& graph, const Hyper& value, std::string_view name) {

@@ -32,6 +32,9 @@ class Optimizer {
   const std::string& name() const { return name_; }
   bool use_locking() const { return use_locking_; }
 
+  // The variable scope that slots are made in: Python's, or none.
+  const std::string& slot_scope() const { return slot_scope_; }
+  void set_slot_scope(std::string scope) { slot_scope_ = std::move(scope); }
   // Slots made so far, by kind ("Momentum") and variable.
   const std::map<std::string, std::map<std::string, VariableRef>>& slots() const { return slots_; }
   const VariableRef* slot(const std::string& kind, const VariableRef& variable) const;
@@ -56,6 +59,7 @@ class Optimizer {
  private:
   const std::string name_;
   const bool use_locking_;
+  std::string slot_scope_;
   std::map<std::string, std::map<std::string, VariableRef>> slots_;
   std::vector<VariableRef> variables_;
 };

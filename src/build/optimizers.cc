@@ -61,7 +61,7 @@ class Adagrad : public Optimizer {
     for (const VariableRef& v : variables) {
       if (slot("accumulator", v)) continue;
       auto initial = [&] { return graph.constant(filled(v.dtype(), v.shape(), initial_)); };
-      keep_slot("accumulator", v, make_slot(graph, v, name(), initial));
+      keep_slot("accumulator", v, make_slot(graph, v, name(), initial, slot_scope()));
     }
   }
 

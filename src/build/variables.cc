@@ -47,10 +47,10 @@ VariableRef make_variable(Graph& graph, Tensor initial, VariableOptions options)
 }
 
 VariableRef make_slot(Graph& graph, const VariableRef& primary, std::string_view name,
-                      const std::function<Output()>& initial) {
+                      const std::function<Output()>& initial, std::string_view scope) {
   auto with = graph.colocate_with(primary.ref.node);
   // A second slot under the same name gets a number, below the primary's name wherever that is.
-  std::string base = fmt::format("{}/{}", primary.name(), name), full = base;
+  std::string base = fmt::format("{}{}{}/{}", scope, scope.empty() ? "" : "/", primary.name(), name), full = base;
   for (int i = 1; graph.find(full); ++i) full = fmt::format("{}_{}", base, i);
   VariableOptions options;
   options.name = full + "/";
@@ -59,12 +59,12 @@ VariableRef make_slot(Graph& graph, const VariableRef& primary, std::string_view
   return make_variable(graph, initial, std::move(options));
 }
 
-VariableRef make_zeros_slot(Graph& graph, const VariableRef& primary, std::string_view name) {
+VariableRef make_zeros_slot(Graph& graph, const VariableRef& primary, std::string_view name, std::string_view scope) {
   if (!primary.shape().fully_defined()) {
     throw invalid_argument("variable '{}' has the shape {}, which must be known for an optimizer's slots",
                            primary.name(), primary.shape());
   }
-  return make_slot(graph, primary, name, [&] { return zeros(graph, primary.shape(), primary.dtype()); });
+  return make_slot(graph, primary, name, [&] { return zeros(graph, primary.shape(), primary.dtype()); }, scope);
 }
 
 VariableRef make_global_step(Graph& graph) {

@@ -39,9 +39,11 @@ VariableRef make_variable(Graph& graph, const std::function<Output()>& initial, 
 VariableRef make_variable(Graph& graph, Tensor initial, VariableOptions options);
 
 // A slot: a variable named "<primary>/<name>" that lives with its primary.
+// Within a variable scope of Python's the name is "<scope>/<primary>/<name>", as TensorFlow has it.
 VariableRef make_slot(Graph& graph, const VariableRef& primary, std::string_view name,
-                      const std::function<Output()>& initial);
-VariableRef make_zeros_slot(Graph& graph, const VariableRef& primary, std::string_view name);
+                      const std::function<Output()>& initial, std::string_view scope = {});
+VariableRef make_zeros_slot(Graph& graph, const VariableRef& primary, std::string_view name,
+                            std::string_view scope = {});
 
 // tf.train.get_or_create_global_step's variable.
 VariableRef make_global_step(Graph& graph);

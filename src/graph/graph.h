@@ -132,8 +132,8 @@ class Graph {
   void set_seed(std::optional<int64_t> seed) { seed_ = seed; }
   std::optional<int64_t> seed() const { return seed_; }
   // TensorFlow's pair (seed, seed2) for an op with this op-level seed. With a graph seed and no op
-  // seed, the second is the number of nodes made so far.
-  std::pair<int64_t, int64_t> random_seeds(std::optional<int64_t> op_seed) const;
+  // seed, the second counts the ops that asked like this before.
+  std::pair<int64_t, int64_t> random_seeds(std::optional<int64_t> op_seed);
 
   // True the first time that this graph is asked with this key: for nodes that TensorFlow makes once
   // per graph and remembers.
@@ -188,6 +188,7 @@ class Graph {
   std::string container_;
   std::vector<std::pair<std::string, Attr>> attr_scopes_;
   std::optional<int64_t> seed_;
+  int64_t ops_without_seed_ = 0;
   std::unordered_set<std::string> made_once_;
   std::function<std::string()> locator_;
   uint64_t version_ = 0;

@@ -207,11 +207,11 @@ void Graph::apply_attr_scopes(Node& node) {
   if (node.attrs_.get<std::string>("container").empty()) node.attrs_.set("container", container_);
 }
 
-std::pair<int64_t, int64_t> Graph::random_seeds(std::optional<int64_t> op_seed) const {
+std::pair<int64_t, int64_t> Graph::random_seeds(std::optional<int64_t> op_seed) {
   constexpr int64_t kDefaultGraphSeed = 87654321;
   if (!seed_ && !op_seed) return {0, 0};
   int64_t first = seed_ ? truncated_seed(*seed_) : kDefaultGraphSeed;
-  int64_t second = truncated_seed(op_seed ? *op_seed : size());
+  int64_t second = truncated_seed(op_seed ? *op_seed : ops_without_seed_++);
   // To the kernels a pair of zeros means "choose any".
   if (first == 0 && second == 0) second = (1ll << 31) - 1;
   return {first, second};

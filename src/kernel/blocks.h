@@ -24,8 +24,8 @@ BlockFn maximum_block(DType type, Isa isa);
 BlockFn minimum_block(DType type, Isa isa);
 BlockFn pow_block(DType type, Isa isa);
 BlockFn squared_difference_block(DType type, Isa isa);
-// The division, modulo and power of whole numbers throw InvalidArgument for a divisor of 0 and for a
-// negative exponent.
+// The division, modulo and power of whole numbers throw InvalidArgument for a divisor of 0 and for
+// a negative exponent.
 
 // One operand, all numeric types.
 BlockFn neg_block(DType type, Isa isa);
@@ -39,7 +39,8 @@ BlockFn rint_block(DType type, Isa isa);  // halves go to the even one
 BlockFn relu_block(DType type, Isa isa);
 BlockFn relu6_block(DType type, Isa isa);
 
-// One operand, float and double. Within 3 units in the last place; expm1, elu and softplus within 4.
+// One operand, float and double. Within 3 units in the last place; expm1, elu and softplus
+// within 4.
 BlockFn sqrt_block(DType type, Isa isa);
 BlockFn rsqrt_block(DType type, Isa isa);
 BlockFn exp_block(DType type, Isa isa);
@@ -60,8 +61,8 @@ BlockFn tanh_grad_block(DType type, Isa isa);        // dy * (1 - y * y)
 BlockFn sqrt_grad_block(DType type, Isa isa);        // dy * 0.5 / y
 BlockFn rsqrt_grad_block(DType type, Isa isa);       // -0.5 * dy * y^3
 BlockFn reciprocal_grad_block(DType type, Isa isa);  // -dy * y * y
-// Gradients with dy first: in[0] = dy, in[1] = the features (for elu the result). The rectifiers for
-// all numeric types, the others for float and double.
+// Gradients with dy first: in[0] = dy, in[1] = the features (for elu the result). The rectifiers
+// for all numeric types, the others for float and double.
 BlockFn relu_grad_block(DType type, Isa isa);
 BlockFn relu6_grad_block(DType type, Isa isa);
 BlockFn elu_grad_block(DType type, Isa isa);
@@ -88,8 +89,8 @@ BlockFn logical_not_block(DType type, Isa isa);
 BlockFn select_block(DType type, Isa isa);
 
 // Any pair of the numeric types and bool. Real numbers are cut towards zero; what does not fit an
-// int32 or int64 becomes its lowest number. The narrower and the unsigned types take the low bits of
-// those.
+// int32 or int64 becomes its lowest number. The narrower and the unsigned types take the low bits
+// of those.
 BlockFn cast_block(DType from, DType to, Isa isa);
 
 }  // namespace capstan

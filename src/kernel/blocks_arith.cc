@@ -23,23 +23,35 @@ using Wrap = std::conditional_t<(sizeof(T) < 4), uint32_t, std::make_unsigned_t<
 
 struct Add {
   template <class D, class V>
-  static HWY_INLINE V many(D, V a, V b) { return hn::Add(a, b); }
+  static HWY_INLINE V many(D, V a, V b) {
+    return hn::Add(a, b);
+  }
   template <class T>
-  static HWY_INLINE T one(T a, T b) { return static_cast<T>(Wrap<T>(a) + Wrap<T>(b)); }
+  static HWY_INLINE T one(T a, T b) {
+    return static_cast<T>(Wrap<T>(a) + Wrap<T>(b));
+  }
 };
 
 struct Sub {
   template <class D, class V>
-  static HWY_INLINE V many(D, V a, V b) { return hn::Sub(a, b); }
+  static HWY_INLINE V many(D, V a, V b) {
+    return hn::Sub(a, b);
+  }
   template <class T>
-  static HWY_INLINE T one(T a, T b) { return static_cast<T>(Wrap<T>(a) - Wrap<T>(b)); }
+  static HWY_INLINE T one(T a, T b) {
+    return static_cast<T>(Wrap<T>(a) - Wrap<T>(b));
+  }
 };
 
 struct Mul {
   template <class D, class V>
-  static HWY_INLINE V many(D, V a, V b) { return hn::Mul(a, b); }
+  static HWY_INLINE V many(D, V a, V b) {
+    return hn::Mul(a, b);
+  }
   template <class T>
-  static HWY_INLINE T one(T a, T b) { return static_cast<T>(Wrap<T>(a) * Wrap<T>(b)); }
+  static HWY_INLINE T one(T a, T b) {
+    return static_cast<T>(Wrap<T>(a) * Wrap<T>(b));
+  }
 };
 
 template <class T>
@@ -66,21 +78,31 @@ HWY_INLINE T remainder(T a, T b) {
 
 struct Div {
   template <class D, class V>
-  static HWY_INLINE V many(D, V a, V b) { return hn::Div(a, b); }
+  static HWY_INLINE V many(D, V a, V b) {
+    return hn::Div(a, b);
+  }
   template <class T>
-  static HWY_INLINE T one(T a, T b) { return quotient(a, b); }
+  static HWY_INLINE T one(T a, T b) {
+    return quotient(a, b);
+  }
 };
 
 struct TruncateDiv {
   template <class D, class V>
-  static HWY_INLINE V many(D, V a, V b) { return hn::Trunc(hn::Div(a, b)); }
+  static HWY_INLINE V many(D, V a, V b) {
+    return hn::Trunc(hn::Div(a, b));
+  }
   template <class T>
-  static HWY_INLINE T one(T a, T b) { return quotient(a, b); }
+  static HWY_INLINE T one(T a, T b) {
+    return quotient(a, b);
+  }
 };
 
 struct FloorDiv {
   template <class D, class V>
-  static HWY_INLINE V many(D, V a, V b) { return hn::Floor(hn::Div(a, b)); }
+  static HWY_INLINE V many(D, V a, V b) {
+    return hn::Floor(hn::Div(a, b));
+  }
   template <class T>
   static HWY_INLINE T one(T a, T b) {
     const T q = quotient(a, b);
@@ -114,7 +136,9 @@ struct Maximum {
     return hn::IfThenElse(hn::Or(hn::Gt(a, b), hn::IsNaN(a)), a, b);
   }
   template <class T>
-  static HWY_INLINE T one(T a, T b) { return a > b ? a : b; }
+  static HWY_INLINE T one(T a, T b) {
+    return a > b ? a : b;
+  }
 };
 
 struct Minimum {
@@ -123,7 +147,9 @@ struct Minimum {
     return hn::IfThenElse(hn::Or(hn::Lt(a, b), hn::IsNaN(a)), a, b);
   }
   template <class T>
-  static HWY_INLINE T one(T a, T b) { return a < b ? a : b; }
+  static HWY_INLINE T one(T a, T b) {
+    return a < b ? a : b;
+  }
 };
 
 struct SquaredDifference {
@@ -165,9 +191,9 @@ struct Pow {
 };
 
 constexpr BlockFn (*kFind[])(DType) = {
-    number_2<Add>,      number_2<Sub>,     number_2<Mul>,         number_2<Div>,
+    number_2<Add>,      number_2<Sub>,      number_2<Mul>,         number_2<Div>,
     number_2<FloorDiv>, number_2<FloorMod>, number_2<TruncateDiv>, number_2<TruncateMod>,
-    number_2<Maximum>,  number_2<Minimum>, number_2<Pow>,         number_2<SquaredDifference>,
+    number_2<Maximum>,  number_2<Minimum>,  number_2<Pow>,         number_2<SquaredDifference>,
 };
 
 }  // namespace
@@ -183,8 +209,20 @@ namespace capstan {
 namespace {
 
 // In the order of kFind.
-enum { kAdd, kSub, kMul, kDiv, kFloorDiv, kFloorMod, kTruncateDiv, kTruncateMod, kMaximum, kMinimum,
-       kPow, kSquaredDifference };
+enum {
+  kAdd,
+  kSub,
+  kMul,
+  kDiv,
+  kFloorDiv,
+  kFloorMod,
+  kTruncateDiv,
+  kTruncateMod,
+  kMaximum,
+  kMinimum,
+  kPow,
+  kSquaredDifference
+};
 
 BlockFn find(int op, DType type, Isa isa) { return CAPSTAN_FOR_ISA(isa, find_arith)(op, type); }
 

@@ -31,7 +31,8 @@ HWY_INLINE To convert(From x) {
     const auto upper = static_cast<uint64_t>(to_whole<int64_t>(x - half)) + (uint64_t{1} << 63);
     return x >= half ? upper : static_cast<uint64_t>(to_whole<int64_t>(x));
   } else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
-    using Whole = std::conditional_t<(sizeof(To) < 4) || std::is_same_v<To, int32_t>, int32_t, int64_t>;
+    using Whole =
+        std::conditional_t<(sizeof(To) < 4) || std::is_same_v<To, int32_t>, int32_t, int64_t>;
     return static_cast<To>(to_whole<Whole>(x));
   } else {
     return static_cast<To>(x);

@@ -18,27 +18,39 @@ namespace {
 
 struct Equal {
   template <class T>
-  static HWY_INLINE bool of(T a, T b) { return a == b; }
+  static HWY_INLINE bool of(T a, T b) {
+    return a == b;
+  }
 };
 struct NotEqual {
   template <class T>
-  static HWY_INLINE bool of(T a, T b) { return a != b; }
+  static HWY_INLINE bool of(T a, T b) {
+    return a != b;
+  }
 };
 struct Less {
   template <class T>
-  static HWY_INLINE bool of(T a, T b) { return a < b; }
+  static HWY_INLINE bool of(T a, T b) {
+    return a < b;
+  }
 };
 struct LessEqual {
   template <class T>
-  static HWY_INLINE bool of(T a, T b) { return a <= b; }
+  static HWY_INLINE bool of(T a, T b) {
+    return a <= b;
+  }
 };
 struct Greater {
   template <class T>
-  static HWY_INLINE bool of(T a, T b) { return a > b; }
+  static HWY_INLINE bool of(T a, T b) {
+    return a > b;
+  }
 };
 struct GreaterEqual {
   template <class T>
-  static HWY_INLINE bool of(T a, T b) { return a >= b; }
+  static HWY_INLINE bool of(T a, T b) {
+    return a >= b;
+  }
 };
 struct LogicalAnd {
   static HWY_INLINE bool of(bool a, bool b) { return a & b; }
@@ -49,15 +61,21 @@ struct LogicalOr {
 
 struct IsNan {
   template <class T>
-  static HWY_INLINE bool of(T x) { return std::isnan(x); }
+  static HWY_INLINE bool of(T x) {
+    return std::isnan(x);
+  }
 };
 struct IsInf {
   template <class T>
-  static HWY_INLINE bool of(T x) { return std::isinf(x); }
+  static HWY_INLINE bool of(T x) {
+    return std::isinf(x);
+  }
 };
 struct IsFinite {
   template <class T>
-  static HWY_INLINE bool of(T x) { return std::isfinite(x); }
+  static HWY_INLINE bool of(T x) {
+    return std::isfinite(x);
+  }
 };
 struct LogicalNot {
   static HWY_INLINE bool of(bool x) { return !x; }
@@ -107,9 +125,13 @@ BlockFn real_test(DType type) {
 }
 
 template <class Op>
-BlockFn logic_1(DType type) { return type == DType::kBool ? test_1<Op, bool> : nullptr; }
+BlockFn logic_1(DType type) {
+  return type == DType::kBool ? test_1<Op, bool> : nullptr;
+}
 template <class Op>
-BlockFn logic_2(DType type) { return type == DType::kBool ? test_2<Op, bool> : nullptr; }
+BlockFn logic_2(DType type) {
+  return type == DType::kBool ? test_2<Op, bool> : nullptr;
+}
 
 template <class T>
 void select(const void* const* in, void* out, int64_t n) {
@@ -133,9 +155,9 @@ BlockFn select_of(DType type) {
 }
 
 constexpr BlockFn (*kFind[])(DType) = {
-    equality<Equal>,      equality<NotEqual>,  compare<Less>,        compare<LessEqual>,
-    compare<Greater>,     compare<GreaterEqual>, real_test<IsNan>,   real_test<IsInf>,
-    real_test<IsFinite>,  logic_2<LogicalAnd>, logic_2<LogicalOr>,   logic_1<LogicalNot>,
+    equality<Equal>,     equality<NotEqual>,    compare<Less>,      compare<LessEqual>,
+    compare<Greater>,    compare<GreaterEqual>, real_test<IsNan>,   real_test<IsInf>,
+    real_test<IsFinite>, logic_2<LogicalAnd>,   logic_2<LogicalOr>, logic_1<LogicalNot>,
     select_of,
 };
 
@@ -152,8 +174,21 @@ namespace capstan {
 namespace {
 
 // In the order of kFind.
-enum { kEqual, kNotEqual, kLess, kLessEqual, kGreater, kGreaterEqual, kIsNan, kIsInf, kIsFinite,
-       kLogicalAnd, kLogicalOr, kLogicalNot, kSelect };
+enum {
+  kEqual,
+  kNotEqual,
+  kLess,
+  kLessEqual,
+  kGreater,
+  kGreaterEqual,
+  kIsNan,
+  kIsInf,
+  kIsFinite,
+  kLogicalAnd,
+  kLogicalOr,
+  kLogicalNot,
+  kSelect
+};
 
 BlockFn find(int op, DType type, Isa isa) { return CAPSTAN_FOR_ISA(isa, find_test)(op, type); }
 

@@ -18,47 +18,67 @@ namespace {
 
 struct Sqrt {
   template <class D, class V>
-  static HWY_INLINE V many(D, V x) { return hn::Sqrt(x); }
+  static HWY_INLINE V many(D, V x) {
+    return hn::Sqrt(x);
+  }
 };
 struct Rsqrt {
   template <class D, class V>
-  static HWY_INLINE V many(D d, V x) { return hn::Div(hn::Set(d, 1), hn::Sqrt(x)); }
+  static HWY_INLINE V many(D d, V x) {
+    return hn::Div(hn::Set(d, 1), hn::Sqrt(x));
+  }
 };
 struct Exp {
   template <class D, class V>
-  static HWY_INLINE V many(D d, V x) { return exp(d, x); }
+  static HWY_INLINE V many(D d, V x) {
+    return exp(d, x);
+  }
 };
 struct Expm1 {
   template <class D, class V>
-  static HWY_INLINE V many(D d, V x) { return expm1(d, x); }
+  static HWY_INLINE V many(D d, V x) {
+    return expm1(d, x);
+  }
 };
 struct Log {
   template <class D, class V>
-  static HWY_INLINE V many(D d, V x) { return log(d, x); }
+  static HWY_INLINE V many(D d, V x) {
+    return log(d, x);
+  }
 };
 struct Log1p {
   template <class D, class V>
-  static HWY_INLINE V many(D d, V x) { return log1p(d, x); }
+  static HWY_INLINE V many(D d, V x) {
+    return log1p(d, x);
+  }
 };
 struct Tanh {
   template <class D, class V>
-  static HWY_INLINE V many(D d, V x) { return tanh(d, x); }
+  static HWY_INLINE V many(D d, V x) {
+    return tanh(d, x);
+  }
 };
 struct Sigmoid {
   template <class D, class V>
-  static HWY_INLINE V many(D d, V x) { return sigmoid(d, x); }
+  static HWY_INLINE V many(D d, V x) {
+    return sigmoid(d, x);
+  }
 };
 
 // libm's: vectors would need another reduction for large arguments.
 struct Sin {
   static constexpr bool kScalar = true;
   template <class T>
-  static HWY_INLINE T one(T x) { return std::sin(x); }
+  static HWY_INLINE T one(T x) {
+    return std::sin(x);
+  }
 };
 struct Cos {
   static constexpr bool kScalar = true;
   template <class T>
-  static HWY_INLINE T one(T x) { return std::cos(x); }
+  static HWY_INLINE T one(T x) {
+    return std::cos(x);
+  }
 };
 
 struct Elu {
@@ -79,7 +99,9 @@ struct Softplus {
 
 struct Softsign {
   template <class D, class V>
-  static HWY_INLINE V many(D d, V x) { return hn::Div(x, hn::Add(hn::Set(d, 1), hn::Abs(x))); }
+  static HWY_INLINE V many(D d, V x) {
+    return hn::Div(x, hn::Add(hn::Set(d, 1), hn::Abs(x)));
+  }
 };
 
 struct SigmoidGrad {
@@ -96,7 +118,9 @@ struct TanhGrad {
 };
 struct SqrtGrad {
   template <class D, class V>
-  static HWY_INLINE V many(D d, V y, V dy) { return hn::Div(hn::Mul(dy, number(d, 0.5)), y); }
+  static HWY_INLINE V many(D d, V y, V dy) {
+    return hn::Div(hn::Mul(dy, number(d, 0.5)), y);
+  }
 };
 struct RsqrtGrad {
   template <class D, class V>
@@ -106,7 +130,9 @@ struct RsqrtGrad {
 };
 struct ReciprocalGrad {
   template <class D, class V>
-  static HWY_INLINE V many(D, V y, V dy) { return hn::Mul(hn::Neg(dy), hn::Mul(y, y)); }
+  static HWY_INLINE V many(D, V y, V dy) {
+    return hn::Mul(hn::Neg(dy), hn::Mul(y, y));
+  }
 };
 struct EluGrad {
   template <class D, class V>
@@ -117,7 +143,9 @@ struct EluGrad {
 };
 struct SoftplusGrad {
   template <class D, class V>
-  static HWY_INLINE V many(D d, V dy, V x) { return hn::Mul(dy, sigmoid(d, x)); }
+  static HWY_INLINE V many(D d, V dy, V x) {
+    return hn::Mul(dy, sigmoid(d, x));
+  }
 };
 struct SoftsignGrad {
   template <class D, class V>
@@ -128,11 +156,11 @@ struct SoftsignGrad {
 };
 
 constexpr BlockFn (*kFind[])(DType) = {
-    real_1<Sqrt>,        real_1<Rsqrt>,    real_1<Exp>,          real_1<Expm1>,
-    real_1<Log>,         real_1<Log1p>,    real_1<Sin>,          real_1<Cos>,
-    real_1<Tanh>,        real_1<Sigmoid>,  real_1<Elu>,          real_1<Softplus>,
-    real_1<Softsign>,    real_2<SigmoidGrad>, real_2<TanhGrad>,  real_2<SqrtGrad>,
-    real_2<RsqrtGrad>,   real_2<ReciprocalGrad>, real_2<EluGrad>, real_2<SoftplusGrad>,
+    real_1<Sqrt>,         real_1<Rsqrt>,          real_1<Exp>,      real_1<Expm1>,
+    real_1<Log>,          real_1<Log1p>,          real_1<Sin>,      real_1<Cos>,
+    real_1<Tanh>,         real_1<Sigmoid>,        real_1<Elu>,      real_1<Softplus>,
+    real_1<Softsign>,     real_2<SigmoidGrad>,    real_2<TanhGrad>, real_2<SqrtGrad>,
+    real_2<RsqrtGrad>,    real_2<ReciprocalGrad>, real_2<EluGrad>,  real_2<SoftplusGrad>,
     real_2<SoftsignGrad>,
 };
 
@@ -149,9 +177,29 @@ namespace capstan {
 namespace {
 
 // In the order of kFind.
-enum { kSqrt, kRsqrt, kExp, kExpm1, kLog, kLog1p, kSin, kCos, kTanh, kSigmoid, kElu, kSoftplus,
-       kSoftsign, kSigmoidGrad, kTanhGrad, kSqrtGrad, kRsqrtGrad, kReciprocalGrad, kEluGrad,
-       kSoftplusGrad, kSoftsignGrad };
+enum {
+  kSqrt,
+  kRsqrt,
+  kExp,
+  kExpm1,
+  kLog,
+  kLog1p,
+  kSin,
+  kCos,
+  kTanh,
+  kSigmoid,
+  kElu,
+  kSoftplus,
+  kSoftsign,
+  kSigmoidGrad,
+  kTanhGrad,
+  kSqrtGrad,
+  kRsqrtGrad,
+  kReciprocalGrad,
+  kEluGrad,
+  kSoftplusGrad,
+  kSoftsignGrad
+};
 
 BlockFn find(int op, DType type, Isa isa) { return CAPSTAN_FOR_ISA(isa, find_math)(op, type); }
 

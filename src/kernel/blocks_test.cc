@@ -36,11 +36,14 @@ std::vector<T> operands(int seed, double low, double high) {
   std::mt19937 random(static_cast<uint32_t>(seed));
   std::uniform_real_distribution<double> uniform(low, high), digits(-1, 1);
   using L = std::numeric_limits<T>;
-  std::vector<T> x = {T(0), T(-0.0), T(1), T(-1), L::infinity(), -L::infinity(), L::quiet_NaN(),
-                      L::min(), L::denorm_min(), -L::denorm_min(), L::max(), L::lowest(), T(0.5),
-                      T(2.5), T(-2.5), T(1e-30), T(0.625), T(-0.62499), T(88.5), T(-88.5)};
+  std::vector<T> x = {
+      T(0),           T(-0.0),        T(1),        T(-1),           L::infinity(),
+      -L::infinity(), L::quiet_NaN(), L::min(),    L::denorm_min(), -L::denorm_min(),
+      L::max(),       L::lowest(),    T(0.5),      T(2.5),          T(-2.5),
+      T(1e-30),       T(0.625),       T(-0.62499), T(88.5),         T(-88.5)};
   for (int i = 0; i < 4000; ++i) x.push_back(T(uniform(random)));
-  for (int i = 0; i < 500; ++i) x.push_back(T(digits(random) * std::pow(10.0, -20 * std::abs(digits(random)))));
+  for (int i = 0; i < 500; ++i)
+    x.push_back(T(digits(random) * std::pow(10.0, -20 * std::abs(digits(random)))));
   return x;
 }
 
@@ -48,10 +51,12 @@ std::vector<T> operands(int seed, double low, double high) {
 template <class T>
 double ulps(T got, long double expected) {
   const T rounded = static_cast<T>(expected);
-  if (std::isnan(rounded) || std::isnan(got)) return std::isnan(rounded) && std::isnan(got) ? 0 : 1e9;
+  if (std::isnan(rounded) || std::isnan(got))
+    return std::isnan(rounded) && std::isnan(got) ? 0 : 1e9;
   if (std::isinf(rounded) || std::isinf(got)) return got == rounded ? 0 : 1e9;
   const T up = std::nextafter(std::abs(rounded), std::numeric_limits<T>::infinity());
-  const long double unit = static_cast<long double>(up) - std::abs(static_cast<long double>(rounded));
+  const long double unit =
+      static_cast<long double>(up) - std::abs(static_cast<long double>(rounded));
   return static_cast<double>(std::abs(static_cast<long double>(got) - expected) / unit);
 }
 
@@ -67,7 +72,8 @@ void expect_function(Find find, const std::function<long double(long double)>& e
       const double error = ulps(y[i], exact(x[i]));
       if (error > worst) worst = error, at = x[i];
     }
-    EXPECT_LE(worst, tolerance) << name << " of " << at << ", size " << sizeof(T) << ", isa " << int(isa);
+    EXPECT_LE(worst, tolerance) << name << " of " << at << ", size " << sizeof(T) << ", isa "
+                                << int(isa);
   }
 }
 
@@ -83,14 +89,18 @@ std::vector<Function> functions() {
   return {
       {"neg", neg_block, [](X x) { return -x; }, -9, 9, 0},
       {"abs", abs_block, [](X x) { return std::abs(x); }, -9, 9, 0},
-      {"sign", sign_block, [](X x) { return x > 0 ? X(1) : x < 0 ? X(-1) : x; }, -9, 9, 0},
+      {"sign", sign_block, [](X x) { return x > 0   ? X(1)
+                                            : x < 0 ? X(-1)
+                                                    : x; }, -9, 9, 0},
       {"square", square_block, [](X x) { return x * x; }, -9, 9, 0.51},
       {"reciprocal", reciprocal_block, [](X x) { return 1 / x; }, -9, 9, 0.51},
       {"floor", floor_block, [](X x) { return std::floor(x); }, -9, 9, 0},
       {"ceil", ceil_block, [](X x) { return std::ceil(x); }, -9, 9, 0},
       {"rint", rint_block, [](X x) { return std::rint(x); }, -9, 9, 0},
       {"relu", relu_block, [](X x) { return x < 0 ? X(0) : x; }, -9, 9, 0},
-      {"relu6", relu6_block, [](X x) { return x < 0 ? X(0) : x > 6 ? X(6) : x; }, -9, 9, 0},
+      {"relu6", relu6_block, [](X x) { return x < 0   ? X(0)
+                                              : x > 6 ? X(6)
+                                                      : x; }, -9, 9, 0},
       {"sqrt", sqrt_block, [](X x) { return std::sqrt(x); }, 0, 9, 0.51},
       {"rsqrt", rsqrt_block, [](X x) { return 1 / std::sqrt(x); }, 0, 9, 1.6},
       {"exp", exp_block, [](X x) { return std::exp(x); }, -110, 90, 2},
@@ -102,12 +112,15 @@ std::vector<Function> functions() {
       {"log1p", log1p_block, [](X x) { return std::log1p(x); }, -1, 5, 3},
       {"tanh", tanh_block, [](X x) { return std::tanh(x); }, -2, 2, 2.5},
       {"tanh", tanh_block, [](X x) { return std::tanh(x); }, -30, 30, 2.5},
-      {"sigmoid", sigmoid_block, [](X x) { return x < -1e4 ? X(0) : 1 / (1 + std::exp(-x)); }, -110, 30, 3},
+      {"sigmoid", sigmoid_block, [](X x) { return x < -1e4 ? X(0) : 1 / (1 + std::exp(-x)); }, -110,
+       30, 3},
       {"sin", sin_block, [](X x) { return std::sin(x); }, -9, 9, 1},
       {"cos", cos_block, [](X x) { return std::cos(x); }, -9, 9, 1},
       {"elu", elu_block, [](X x) { return x < 0 ? std::expm1(x) : x; }, -9, 9, 4},
-      {"softplus", softplus_block, [](X x) { return x > 1e3 ? x : std::log1p(std::exp(x)); }, -100, 30, 4},
-      {"softsign", softsign_block, [](X x) { return std::isinf(x) ? X(NAN) : x / (1 + std::abs(x)); }, -9, 9, 1.6},
+      {"softplus", softplus_block, [](X x) { return x > 1e3 ? x : std::log1p(std::exp(x)); }, -100,
+       30, 4},
+      {"softsign", softsign_block,
+       [](X x) { return std::isinf(x) ? X(NAN) : x / (1 + std::abs(x)); }, -9, 9, 1.6},
   };
 }
 
@@ -133,16 +146,21 @@ std::vector<Operation> operations() {
       {"sub", sub_block, [](double a, double b) { return a - b; }, 0.51},
       {"mul", mul_block, [](double a, double b) { return a * b; }, 0.51},
       {"div", div_block, [](double a, double b) { return a / b; }, 0.51},
-      {"floor_div", floor_div_block, [](double a, double b) { return std::floor(rounded(a / b)); }, 0},
-      {"truncate_div", truncate_div_block, [](double a, double b) { return std::trunc(rounded(a / b)); }, 0},
+      {"floor_div", floor_div_block, [](double a, double b) { return std::floor(rounded(a / b)); },
+       0},
+      {"truncate_div", truncate_div_block,
+       [](double a, double b) { return std::trunc(rounded(a / b)); }, 0},
       {"truncate_mod", truncate_mod_block, [](double a, double b) { return std::fmod(a, b); }, 0},
-      {"maximum", maximum_block, [](double a, double b) { return std::isnan(a) || a > b ? a : b; }, 0},
-      {"minimum", minimum_block, [](double a, double b) { return std::isnan(a) || a < b ? a : b; }, 0},
+      {"maximum", maximum_block, [](double a, double b) { return std::isnan(a) || a > b ? a : b; },
+       0},
+      {"minimum", minimum_block, [](double a, double b) { return std::isnan(a) || a < b ? a : b; },
+       0},
       {"pow", pow_block, [](double a, double b) { return std::pow(a, b); }, 1},
       {"squared_difference", squared_difference_block,
        [](double a, double b) { return std::pow(rounded(a - b), 2); }, 0.51},
       {"relu_grad", relu_grad_block, [](double dy, double x) { return x > 0 ? dy : 0; }, 0},
-      {"relu6_grad", relu6_grad_block, [](double dy, double x) { return x > 0 && x < 6 ? dy : 0; }, 0},
+      {"relu6_grad", relu6_grad_block, [](double dy, double x) { return x > 0 && x < 6 ? dy : 0; },
+       0},
   };
 }
 
@@ -173,7 +191,8 @@ TEST(Blocks, GradientsFollowTheirFormulas) {
   expect(reciprocal_grad_block, [](double y, double dy) { return -dy * y * y; });
   expect(elu_grad_block, [](double dy, double y) { return y < 0 ? dy * (y + 1) : dy; });
   expect(softplus_grad_block, [](double dy, double x) { return dy / (1 + std::exp(-x)); });
-  expect(softsign_grad_block, [](double dy, double x) { return dy / std::pow(1 + std::abs(x), 2); });
+  expect(softsign_grad_block,
+         [](double dy, double x) { return dy / std::pow(1 + std::abs(x), 2); });
 }
 
 TEST(Blocks, AnElementDoesNotDependOnItsPlace) {
@@ -204,7 +223,8 @@ void expect_whole_numbers(Isa isa) {
   const std::vector<T> x = {T(7), T(-7), T(7), T(-7), std::numeric_limits<T>::lowest(), T(0)};
   const std::vector<T> y = {T(3), T(3), T(-3), T(-3), T(-1), T(5)};
   const auto run = [&](Find find) { return call<T>(find(DTypeOf<T>::value, isa), {x, y}); };
-  const std::vector<T> sum = run(add_block), quotient = run(div_block), modulo = run(floor_mod_block);
+  const std::vector<T> sum = run(add_block), quotient = run(div_block),
+                       modulo = run(floor_mod_block);
   for (size_t i = 0; i < x.size(); ++i) {
     EXPECT_EQ(sum[i], T(uint64_t(x[i]) + uint64_t(y[i])));
     if (i == 4 && std::is_signed_v<T>) continue;
@@ -277,8 +297,9 @@ TEST(Blocks, CastsCutTowardsZero) {
                 testing::ElementsAre(2, 254, 0, 44, 0, 0));
     EXPECT_THAT((call<float, uint8_t>(to(DType::kBool), {x})),
                 testing::ElementsAre(1, 1, 0, 1, 1, 1));
-    EXPECT_THAT((call<int64_t, float>(cast_block(DType::kInt64, DType::kFloat, isa), {{-5, 1 << 24}})),
-                testing::ElementsAre(-5.0f, 16777216.0f));
+    EXPECT_THAT(
+        (call<int64_t, float>(cast_block(DType::kInt64, DType::kFloat, isa), {{-5, 1 << 24}})),
+        testing::ElementsAre(-5.0f, 16777216.0f));
   }
 }
 

@@ -22,16 +22,24 @@ using Wrap = std::conditional_t<(sizeof(T) < 4), uint32_t, std::make_unsigned_t<
 
 struct Neg {
   template <class D, class V>
-  static HWY_INLINE V many(D, V x) { return hn::Neg(x); }
+  static HWY_INLINE V many(D, V x) {
+    return hn::Neg(x);
+  }
   template <class T>
-  static HWY_INLINE T one(T x) { return static_cast<T>(Wrap<T>(0) - Wrap<T>(x)); }
+  static HWY_INLINE T one(T x) {
+    return static_cast<T>(Wrap<T>(0) - Wrap<T>(x));
+  }
 };
 
 struct Abs {
   template <class D, class V>
-  static HWY_INLINE V many(D, V x) { return hn::Abs(x); }
+  static HWY_INLINE V many(D, V x) {
+    return hn::Abs(x);
+  }
   template <class T>
-  static HWY_INLINE T one(T x) { return x < 0 ? Neg::one(x) : x; }
+  static HWY_INLINE T one(T x) {
+    return x < 0 ? Neg::one(x) : x;
+  }
 };
 
 struct Sign {
@@ -42,19 +50,27 @@ struct Sign {
     return hn::IfThenElse(hn::Or(hn::Gt(x, hn::Zero(d)), hn::Lt(x, hn::Zero(d))), one, x);
   }
   template <class T>
-  static HWY_INLINE T one(T x) { return static_cast<T>((x > 0) - (x < 0)); }
+  static HWY_INLINE T one(T x) {
+    return static_cast<T>((x > 0) - (x < 0));
+  }
 };
 
 struct Square {
   template <class D, class V>
-  static HWY_INLINE V many(D, V x) { return hn::Mul(x, x); }
+  static HWY_INLINE V many(D, V x) {
+    return hn::Mul(x, x);
+  }
   template <class T>
-  static HWY_INLINE T one(T x) { return static_cast<T>(Wrap<T>(x) * Wrap<T>(x)); }
+  static HWY_INLINE T one(T x) {
+    return static_cast<T>(Wrap<T>(x) * Wrap<T>(x));
+  }
 };
 
 struct Reciprocal {
   template <class D, class V>
-  static HWY_INLINE V many(D d, V x) { return hn::Div(hn::Set(d, 1), x); }
+  static HWY_INLINE V many(D d, V x) {
+    return hn::Div(hn::Set(d, 1), x);
+  }
   template <class T>
   static HWY_INLINE T one(T x) {
     if (x == 0) throw invalid_argument("the reciprocal of the whole number zero");
@@ -65,30 +81,46 @@ struct Reciprocal {
 // Whole numbers are round already.
 struct Floor {
   template <class D, class V>
-  static HWY_INLINE V many(D, V x) { return hn::Floor(x); }
+  static HWY_INLINE V many(D, V x) {
+    return hn::Floor(x);
+  }
   template <class T>
-  static HWY_INLINE T one(T x) { return x; }
+  static HWY_INLINE T one(T x) {
+    return x;
+  }
 };
 
 struct Ceil {
   template <class D, class V>
-  static HWY_INLINE V many(D, V x) { return hn::Ceil(x); }
+  static HWY_INLINE V many(D, V x) {
+    return hn::Ceil(x);
+  }
   template <class T>
-  static HWY_INLINE T one(T x) { return x; }
+  static HWY_INLINE T one(T x) {
+    return x;
+  }
 };
 
 struct Rint {
   template <class D, class V>
-  static HWY_INLINE V many(D, V x) { return hn::Round(x); }
+  static HWY_INLINE V many(D, V x) {
+    return hn::Round(x);
+  }
   template <class T>
-  static HWY_INLINE T one(T x) { return x; }
+  static HWY_INLINE T one(T x) {
+    return x;
+  }
 };
 
 struct Relu {
   template <class D, class V>
-  static HWY_INLINE V many(D d, V x) { return hn::IfThenZeroElse(hn::Lt(x, hn::Zero(d)), x); }
+  static HWY_INLINE V many(D d, V x) {
+    return hn::IfThenZeroElse(hn::Lt(x, hn::Zero(d)), x);
+  }
   template <class T>
-  static HWY_INLINE T one(T x) { return x < 0 ? T(0) : x; }
+  static HWY_INLINE T one(T x) {
+    return x < 0 ? T(0) : x;
+  }
 };
 
 struct Relu6 {
@@ -98,7 +130,9 @@ struct Relu6 {
     return hn::IfThenElse(hn::Gt(x, six), six, Relu::many(d, x));
   }
   template <class T>
-  static HWY_INLINE T one(T x) { return x > 6 ? T(6) : Relu::one(x); }
+  static HWY_INLINE T one(T x) {
+    return x > 6 ? T(6) : Relu::one(x);
+  }
 };
 
 struct ReluGrad {
@@ -107,7 +141,9 @@ struct ReluGrad {
     return hn::IfThenElseZero(hn::Gt(x, hn::Zero(d)), dy);
   }
   template <class T>
-  static HWY_INLINE T one(T dy, T x) { return x > 0 ? dy : T(0); }
+  static HWY_INLINE T one(T dy, T x) {
+    return x > 0 ? dy : T(0);
+  }
 };
 
 struct Relu6Grad {
@@ -117,13 +153,15 @@ struct Relu6Grad {
     return hn::IfThenElseZero(inside, dy);
   }
   template <class T>
-  static HWY_INLINE T one(T dy, T x) { return x > 0 && x < 6 ? dy : T(0); }
+  static HWY_INLINE T one(T dy, T x) {
+    return x > 0 && x < 6 ? dy : T(0);
+  }
 };
 
 constexpr BlockFn (*kFind[])(DType) = {
-    number_1<Neg>,   number_1<Abs>,      number_1<Sign>,      number_1<Square>,
-    number_1<Floor>, number_1<Ceil>,     number_1<Rint>,      number_1<Reciprocal>,
-    number_1<Relu>,  number_1<Relu6>,    number_2<ReluGrad>,  number_2<Relu6Grad>,
+    number_1<Neg>,   number_1<Abs>,   number_1<Sign>,     number_1<Square>,
+    number_1<Floor>, number_1<Ceil>,  number_1<Rint>,     number_1<Reciprocal>,
+    number_1<Relu>,  number_1<Relu6>, number_2<ReluGrad>, number_2<Relu6Grad>,
 };
 
 }  // namespace
@@ -139,8 +177,20 @@ namespace capstan {
 namespace {
 
 // In the order of kFind.
-enum { kNeg, kAbs, kSign, kSquare, kFloor, kCeil, kRint, kReciprocal, kRelu, kRelu6, kReluGrad,
-       kRelu6Grad };
+enum {
+  kNeg,
+  kAbs,
+  kSign,
+  kSquare,
+  kFloor,
+  kCeil,
+  kRint,
+  kReciprocal,
+  kRelu,
+  kRelu6,
+  kReluGrad,
+  kRelu6Grad
+};
 
 BlockFn find(int op, DType type, Isa isa) { return CAPSTAN_FOR_ISA(isa, find_unary)(op, type); }
 

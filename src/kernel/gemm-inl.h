@@ -1,7 +1,7 @@
 // The matrix product of one thread, compiled once per instruction set (see Highway's -inl headers).
-// Tiles of out are held in registers while they walk the depth. A panel of right, a few vectors wide,
-// is copied beside itself by the first tile that reads it (for free: the store port is idle), so
-// that the other tiles read it as one stream. left is never copied.
+// Tiles of out are held in registers while they walk the depth. A panel of right, a few vectors
+// wide, is copied beside itself by the first tile that reads it (for free: the store port is idle),
+// so that the other tiles read it as one stream. left is never copied.
 
 #if defined(CAPSTAN_KERNEL_GEMM_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef CAPSTAN_KERNEL_GEMM_INL_H_
@@ -192,7 +192,8 @@ void copy_columns(const T* right, int64_t col, int64_t depth, int64_t cols, int6
   for (int64_t j = 0; j < width; j += std::min<int64_t>(4, width - j)) {
     int64_t p = 0;
     if (j + 4 <= cols)
-      for (; p + 4 <= depth; p += 4) transpose_4x4(right + p + j * col, col, to + p * width + j, width);
+      for (; p + 4 <= depth; p += 4)
+        transpose_4x4(right + p + j * col, col, to + p * width + j, width);
     const int64_t end = std::min(j + 4, width);
     for (; p < depth; ++p)
       for (int64_t jj = j; jj < end; ++jj)
@@ -258,8 +259,8 @@ Panel<T> make_panel(const GemmArgs<T>& g, const Block& block, int64_t first_col,
 }
 
 template <class T>
-void run_panel(const GemmArgs<T>& g, const Panel<T>& panel, Tile<T>& tile, int64_t row, int64_t rows,
-               int64_t width, T* buffer) {
+void run_panel(const GemmArgs<T>& g, const Panel<T>& panel, Tile<T>& tile, int64_t row,
+               int64_t rows, int64_t width, T* buffer) {
   T* out = g.out + row * g.out_row + panel.first_col * g.out_col;
   const bool add = tile.add;
   tile.right = panel.right;
@@ -280,8 +281,7 @@ void run_panel(const GemmArgs<T>& g, const Panel<T>& panel, Tile<T>& tile, int64
 }
 
 template <class T>
-void run_group(const GemmArgs<T>& g, const Block& block, Panel<T>* panels, int count,
-               int vectors) {
+void run_group(const GemmArgs<T>& g, const Block& block, Panel<T>* panels, int count, int vectors) {
   const int64_t width = vectors * kLanes<T>;
   const bool adjacent = g.left_row == 1;
   const TileFn<T>* plain = find_tiles<T>(vectors, adjacent, false);

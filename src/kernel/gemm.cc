@@ -12,21 +12,41 @@ constexpr int64_t kMaxPieces = 16;
 constexpr int64_t kCutUnit = 96;  // a multiple of the tile sizes
 
 template <class T>
-GemmArgs<T> deal(bool trans_a, bool trans_b, int64_t m, int64_t n, int64_t k, const T* a, int64_t lda,
-                 const T* b, int64_t ldb, T* c, int64_t ldc, bool accumulate) {
+GemmArgs<T> deal(bool trans_a, bool trans_b, int64_t m, int64_t n, int64_t k, const T* a,
+                 int64_t lda, const T* b, int64_t ldb, T* c, int64_t ldc, bool accumulate) {
   // Long sums are better for few rows; for many, left must stay in a cache.
   const int64_t depth_block = m <= 128 ? kMaxDepthBlock : kMaxDepthBlock / 2;
   // Columns of a transposed b are gathered, which costs n*k. Where that is more than gathering the
   // rows of a and writing out column-wise, the transposed product is formed instead.
   if (trans_b && n * k > m * k + m * n)
-    return {.left = b, .left_row = ldb, .left_step = 1,
-            .right = a, .right_step = trans_a ? lda : 1, .right_col = trans_a ? 1 : lda,
-            .out = c, .out_row = 1, .out_col = ldc,
-            .rows = n, .cols = m, .depth = k, .depth_block = depth_block, .accumulate = accumulate};
-  return {.left = a, .left_row = trans_a ? 1 : lda, .left_step = trans_a ? lda : 1,
-          .right = b, .right_step = trans_b ? 1 : ldb, .right_col = trans_b ? ldb : 1,
-          .out = c, .out_row = ldc, .out_col = 1,
-          .rows = m, .cols = n, .depth = k, .depth_block = depth_block, .accumulate = accumulate};
+    return {.left = b,
+            .left_row = ldb,
+            .left_step = 1,
+            .right = a,
+            .right_step = trans_a ? lda : 1,
+            .right_col = trans_a ? 1 : lda,
+            .out = c,
+            .out_row = 1,
+            .out_col = ldc,
+            .rows = n,
+            .cols = m,
+            .depth = k,
+            .depth_block = depth_block,
+            .accumulate = accumulate};
+  return {.left = a,
+          .left_row = trans_a ? 1 : lda,
+          .left_step = trans_a ? lda : 1,
+          .right = b,
+          .right_step = trans_b ? 1 : ldb,
+          .right_col = trans_b ? ldb : 1,
+          .out = c,
+          .out_row = ldc,
+          .out_col = 1,
+          .rows = m,
+          .cols = n,
+          .depth = k,
+          .depth_block = depth_block,
+          .accumulate = accumulate};
 }
 
 int64_t piece_size(int64_t dim, int64_t pieces) {
@@ -36,7 +56,7 @@ int64_t piece_size(int64_t dim, int64_t pieces) {
 
 // Each element of out is summed in the same order whatever the cut.
 template <class T>
-void run(const GemmArgs<T>& whole, GemmFn<T> run_piece, ThreadPool& pool) {
+void run_cut(const GemmArgs<T>& whole, GemmFn<T> run_piece, ThreadPool& pool) {
   if (whole.rows == 0 || whole.cols == 0) return;
   const int64_t flops = 2 * whole.rows * whole.cols * whole.depth;
   const int64_t wanted = std::clamp<int64_t>(flops / kPieceFlops, 1, kMaxPieces);
@@ -56,18 +76,50 @@ void run(const GemmArgs<T>& whole, GemmFn<T> run_piece, ThreadPool& pool) {
   });
 }
 
+// The same product with the roles exchanged.
+template <class T>
+GemmArgs<T> exchanged(const GemmArgs<T>& g) {
+  GemmArgs<T> e = g;
+  e.left = g.right, e.left_row = g.right_col, e.left_step = g.right_step;
+  e.right = g.left, e.right_step = g.left_step, e.right_col = g.left_row;
+  e.out_row = g.out_col, e.out_col = g.out_row;
+  e.rows = g.cols, e.cols = g.rows;
+  return e;
+}
+
+// Columns that would fill less than half of a last vector are a product of their own.
+template <class T>
+void run(GemmArgs<T> whole, const GemmFns<T>& fns, ThreadPool& pool) {
+  const int64_t rest = whole.cols % fns.lanes;
+  if (rest > 0 && rest <= fns.lanes / 2 && whole.cols > 2 * fns.lanes &&
+      whole.depth >= 2 * fns.lanes) {
+    GemmArgs<T> last = whole;
+    whole.cols -= rest;
+    last.cols = rest;
+    last.right += whole.cols * whole.right_col;
+    last.out += whole.cols * whole.out_col;
+    if (whole.left_step == 1)
+      run_cut(last, fns.dots, pool);
+    else
+      run_cut(exchanged(last), fns.tiles, pool);
+  }
+  run_cut(whole, fns.tiles, pool);
+}
+
 }  // namespace
 
 void sgemm(bool trans_a, bool trans_b, int64_t m, int64_t n, int64_t k, const float* a, int64_t lda,
            const float* b, int64_t ldb, float* c, int64_t ldc, bool accumulate, ThreadPool& pool,
            Isa isa) {
-  run(deal(trans_a, trans_b, m, n, k, a, lda, b, ldb, c, ldc, accumulate), sgemm_piece(isa), pool);
+  run(deal(trans_a, trans_b, m, n, k, a, lda, b, ldb, c, ldc, accumulate), sgemm_functions(isa),
+      pool);
 }
 
-void dgemm(bool trans_a, bool trans_b, int64_t m, int64_t n, int64_t k, const double* a, int64_t lda,
-           const double* b, int64_t ldb, double* c, int64_t ldc, bool accumulate, ThreadPool& pool,
-           Isa isa) {
-  run(deal(trans_a, trans_b, m, n, k, a, lda, b, ldb, c, ldc, accumulate), dgemm_piece(isa), pool);
+void dgemm(bool trans_a, bool trans_b, int64_t m, int64_t n, int64_t k, const double* a,
+           int64_t lda, const double* b, int64_t ldb, double* c, int64_t ldc, bool accumulate,
+           ThreadPool& pool, Isa isa) {
+  run(deal(trans_a, trans_b, m, n, k, a, lda, b, ldb, c, ldc, accumulate), dgemm_functions(isa),
+      pool);
 }
 
 }  // namespace capstan

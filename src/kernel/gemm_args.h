@@ -1,6 +1,7 @@
 #pragma once
 
-// One piece of a matrix product, after the roles are dealt; between gemm.cc and its instruction sets.
+// One piece of a matrix product, after the roles are dealt; between gemm.cc and its instruction
+// sets.
 
 #include <cstdint>
 
@@ -26,10 +27,17 @@ struct GemmArgs {
 template <class T>
 using GemmFn = void (*)(const GemmArgs<T>&);
 
+template <class T>
+struct GemmFns {
+  int64_t lanes;    // columns of one vector
+  GemmFn<T> tiles;  // any product
+  GemmFn<T> dots;   // few columns, left_step 1
+};
+
 // The longest depth block that the pieces have scratch for.
 constexpr int64_t kMaxDepthBlock = 800;
 
-GemmFn<float> sgemm_piece(Isa isa);
-GemmFn<double> dgemm_piece(Isa isa);
+GemmFns<float> sgemm_functions(Isa isa);
+GemmFns<double> dgemm_functions(Isa isa);
 
 }  // namespace capstan

@@ -3,13 +3,13 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernel/gemm_double.cc"
 #include "hwy/foreach_target.h"
-#include "kernel/gemm-inl.h"
+#include "kernel/gemm_dots-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace capstan {
 namespace HWY_NAMESPACE {
 
-void run_dgemm(const GemmArgs<double>& args) { run_gemm(args); }
+GemmFns<double> dgemm_fns() { return {kLanes<double>, run_gemm<double>, run_dots<double>}; }
 
 }  // namespace HWY_NAMESPACE
 }  // namespace capstan
@@ -18,7 +18,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace capstan {
 
-GemmFn<double> dgemm_piece(Isa isa) { return CAPSTAN_FOR_ISA(isa, run_dgemm); }
+GemmFns<double> dgemm_functions(Isa isa) { return CAPSTAN_FOR_ISA(isa, dgemm_fns)(); }
 
 }  // namespace capstan
 #endif

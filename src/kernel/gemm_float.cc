@@ -3,13 +3,13 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernel/gemm_float.cc"
 #include "hwy/foreach_target.h"
-#include "kernel/gemm-inl.h"
+#include "kernel/gemm_dots-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace capstan {
 namespace HWY_NAMESPACE {
 
-void run_sgemm(const GemmArgs<float>& args) { run_gemm(args); }
+GemmFns<float> sgemm_fns() { return {kLanes<float>, run_gemm<float>, run_dots<float>}; }
 
 }  // namespace HWY_NAMESPACE
 }  // namespace capstan
@@ -18,7 +18,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace capstan {
 
-GemmFn<float> sgemm_piece(Isa isa) { return CAPSTAN_FOR_ISA(isa, run_sgemm); }
+GemmFns<float> sgemm_functions(Isa isa) { return CAPSTAN_FOR_ISA(isa, sgemm_fns)(); }
 
 }  // namespace capstan
 #endif

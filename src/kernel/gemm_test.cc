@@ -17,8 +17,8 @@ struct Case {
 // Row strides are longer than the rows, to see that the gaps stay as they are.
 template <class T>
 struct Problem {
-  explicit Problem(const Case& c) : size(c), lda((c.trans_a ? c.m : c.k) + 3),
-                                    ldb((c.trans_b ? c.k : c.n) + 1), ldc(c.n + 2) {
+  explicit Problem(const Case& c)
+      : size(c), lda((c.trans_a ? c.m : c.k) + 3), ldb((c.trans_b ? c.k : c.n) + 1), ldc(c.n + 2) {
     std::mt19937 random(7);
     std::uniform_real_distribution<T> uniform(-1, 1);
     a.resize(static_cast<size_t>((c.trans_a ? c.k : c.m) * lda));
@@ -60,8 +60,8 @@ std::vector<double> Problem<double>::run(bool accumulate, int threads, Isa isa) 
 
 template <class T>
 void expect_product(const Case& c, bool accumulate, Isa isa) {
-  SCOPED_TRACE(testing::Message() << c.trans_a << c.trans_b << " " << c.m << "x" << c.n << "x" << c.k
-                                  << " isa " << int(isa) << " accumulate " << accumulate);
+  SCOPED_TRACE(testing::Message() << c.trans_a << c.trans_b << " " << c.m << "x" << c.n << "x"
+                                  << c.k << " isa " << int(isa) << " accumulate " << accumulate);
   const Problem<T> p(c);
   const std::vector<T> got = p.run(accumulate, 1, isa);
   const double tolerance = (sizeof(T) == 4 ? 1e-6 : 1e-15) * (4 + double(c.k) / 4);

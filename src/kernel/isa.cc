@@ -30,7 +30,8 @@ Isa isa_from(std::string_view name) {
   for (Isa isa : machine_isas()) {
     if (kNames[size_t(isa)] == name) return isa;
   }
-  throw invalid_argument("instruction set \"{}\" is not one that this machine has (base, avx2, avx512)", name);
+  throw invalid_argument(
+      "instruction set \"{}\" is not one that this machine has (base, avx2, avx512)", name);
 }
 
 std::vector<Isa> machine_isas() {

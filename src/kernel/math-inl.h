@@ -77,8 +77,8 @@ HWY_INLINE V horner(D d, V x, V sum, double next, Rest... rest) {
   return horner(d, x, hn::MulAdd(sum, x, number(d, next)), rest...);
 }
 
-// (tanh(x) / x - 1) / z for z = x * x and |x| <= 0.625: an interpolation at Chebyshev's nodes, off by
-// 5e-10 for float and 1e-18 for double.
+// (tanh(x) / x - 1) / z for z = x * x and |x| <= 0.625: an interpolation at Chebyshev's nodes, off
+// by 5e-10 for float and 1e-18 for double.
 template <class D, class V>
 HWY_INLINE V tanh_series(D d, V z) {
   if constexpr (kSingle<D>) {

@@ -42,19 +42,29 @@ constexpr int64_t kLanes = HWY_MAX_BYTES / sizeof(T);
 
 struct Sum {
   template <class T>
-  static T neutral() { return 0; }
+  static T neutral() {
+    return 0;
+  }
   template <class V>
-  static HWY_INLINE V join(V a, V b) { return hn::Add(a, b); }
+  static HWY_INLINE V join(V a, V b) {
+    return hn::Add(a, b);
+  }
 };
 struct Product {
   template <class T>
-  static T neutral() { return 1; }
+  static T neutral() {
+    return 1;
+  }
   template <class V>
-  static HWY_INLINE V join(V a, V b) { return hn::Mul(a, b); }
+  static HWY_INLINE V join(V a, V b) {
+    return hn::Mul(a, b);
+  }
 };
 struct Max {
   template <class T>
-  static T neutral() { return -std::numeric_limits<T>::infinity(); }
+  static T neutral() {
+    return -std::numeric_limits<T>::infinity();
+  }
   template <class V>
   static HWY_INLINE V join(V a, V b) {
     return hn::IfThenElse(hn::Or(hn::Ge(a, b), hn::IsNaN(a)), a, b);
@@ -62,7 +72,9 @@ struct Max {
 };
 struct Min {
   template <class T>
-  static T neutral() { return std::numeric_limits<T>::infinity(); }
+  static T neutral() {
+    return std::numeric_limits<T>::infinity();
+  }
   template <class V>
   static HWY_INLINE V join(V a, V b) {
     return hn::IfThenElse(hn::Or(hn::Le(a, b), hn::IsNaN(a)), a, b);

@@ -1,7 +1,7 @@
 #pragma once
 
-// Sums and extremes over the rows or the columns of a row-major matrix. The order of joining is fixed
-// by the sizes: results do not depend on the number of threads. Extremes keep a NaN.
+// Sums and extremes over the rows or the columns of a row-major matrix. The order of joining is
+// fixed by the sizes: results do not depend on the number of threads. Extremes keep a NaN.
 
 #include <cstdint>
 

@@ -9,7 +9,8 @@
 namespace capstan {
 namespace {
 
-constexpr Reduction kAll[] = {Reduction::kSum, Reduction::kProduct, Reduction::kMax, Reduction::kMin};
+constexpr Reduction kAll[] = {Reduction::kSum, Reduction::kProduct, Reduction::kMax,
+                              Reduction::kMin};
 
 template <class T>
 std::vector<T> random_values(int64_t n) {

@@ -44,8 +44,9 @@ HWY_INLINE void for_vectors(int64_t n, const Step& step) {
   constexpr int64_t kL = kLanes<T>;
   int64_t i = 0;
   for (; i + kL <= n; i += kL)
-    step(i, [d](const T* p, T) HWY_ATTR -> V { return hn::LoadU(d, p); },
-         [d](V v, T* p) HWY_ATTR { hn::StoreU(v, d, p); });
+    step(
+        i, [d](const T* p, T) HWY_ATTR -> V { return hn::LoadU(d, p); },
+        [d](V v, T* p) HWY_ATTR { hn::StoreU(v, d, p); });
   if (i == n) return;
   const int64_t rest = n - i;
   const auto load = [d, rest](const T* p, T pad) HWY_ATTR -> V {
@@ -78,9 +79,8 @@ template <class T>
 HWY_INLINE T row_max(const T* x, int64_t n) {
   const hn::ScalableTag<T> d;
   auto all = hn::Set(d, kLowest<T>);
-  for_vectors<T>(n, [&](int64_t i, auto load, auto) HWY_ATTR {
-    all = hn::Max(all, load(x + i, kLowest<T>));
-  });
+  for_vectors<T>(
+      n, [&](int64_t i, auto load, auto) HWY_ATTR { all = hn::Max(all, load(x + i, kLowest<T>)); });
   return hn::GetLane(hn::MaxOfLanes(d, all));
 }
 
@@ -100,9 +100,8 @@ HWY_INLINE T exp_row(const T* x, T largest, T* out, int64_t n) {
 template <class T>
 HWY_INLINE void scale_row(T* x, T factor, int64_t n) {
   const hn::ScalableTag<T> d;
-  for_vectors<T>(n, [&](int64_t i, auto load, auto store) HWY_ATTR {
-    store(hn::Mul(load(x + i, 0), hn::Set(d, factor)), x + i);
-  });
+  for_vectors<T>(n, [&](int64_t i, auto load, auto store)
+                        HWY_ATTR { store(hn::Mul(load(x + i, 0), hn::Set(d, factor)), x + i); });
 }
 
 template <class T>
@@ -169,9 +168,13 @@ namespace {
 template <class T>
 SoftmaxFns<T> find(Isa isa);
 template <>
-SoftmaxFns<float> find<float>(Isa isa) { return CAPSTAN_FOR_ISA(isa, find_float_softmax)(); }
+SoftmaxFns<float> find<float>(Isa isa) {
+  return CAPSTAN_FOR_ISA(isa, find_float_softmax)();
+}
 template <>
-SoftmaxFns<double> find<double>(Isa isa) { return CAPSTAN_FOR_ISA(isa, find_double_softmax)(); }
+SoftmaxFns<double> find<double>(Isa isa) {
+  return CAPSTAN_FOR_ISA(isa, find_double_softmax)();
+}
 
 constexpr int64_t kPiece = 4096;  // elements: what a thread takes at a time
 
@@ -197,7 +200,8 @@ template <class T>
 void log_softmax_rows(const SoftmaxArgs<T>& in, T* out, ThreadPool& pool, Isa isa) {
   if (in.cols == 0) return;
   const SoftmaxFns<T> fns = find<T>(isa);
-  for_rows(in, pool, [&](int64_t r, const T* x) { fns.log_softmax(x, out + r * in.cols, in.cols); });
+  for_rows(in, pool,
+           [&](int64_t r, const T* x) { fns.log_softmax(x, out + r * in.cols, in.cols); });
 }
 
 template <class T>
@@ -211,8 +215,8 @@ void cross_entropy_rows(const SoftmaxArgs<T>& in, const T* labels, T* loss, T* b
 }
 
 template <class T>
-void sparse_cross_entropy_rows(const SoftmaxArgs<T>& in, const int64_t* labels, T* loss, T* backprop,
-                               ThreadPool& pool, Isa isa) {
+void sparse_cross_entropy_rows(const SoftmaxArgs<T>& in, const int64_t* labels, T* loss,
+                               T* backprop, ThreadPool& pool, Isa isa) {
   const SoftmaxFns<T> fns = find<T>(isa);
   for_rows(in, pool, [&](int64_t r, const T* x) {
     loss[r] = fns.sparse(x, labels[r], backprop + r * in.cols, in.cols);
@@ -223,14 +227,14 @@ template void softmax_rows(const SoftmaxArgs<float>&, float*, ThreadPool&, Isa);
 template void softmax_rows(const SoftmaxArgs<double>&, double*, ThreadPool&, Isa);
 template void log_softmax_rows(const SoftmaxArgs<float>&, float*, ThreadPool&, Isa);
 template void log_softmax_rows(const SoftmaxArgs<double>&, double*, ThreadPool&, Isa);
-template void cross_entropy_rows(const SoftmaxArgs<float>&, const float*, float*, float*, ThreadPool&,
-                                 Isa);
+template void cross_entropy_rows(const SoftmaxArgs<float>&, const float*, float*, float*,
+                                 ThreadPool&, Isa);
 template void cross_entropy_rows(const SoftmaxArgs<double>&, const double*, double*, double*,
                                  ThreadPool&, Isa);
 template void sparse_cross_entropy_rows(const SoftmaxArgs<float>&, const int64_t*, float*, float*,
                                         ThreadPool&, Isa);
-template void sparse_cross_entropy_rows(const SoftmaxArgs<double>&, const int64_t*, double*, double*,
-                                        ThreadPool&, Isa);
+template void sparse_cross_entropy_rows(const SoftmaxArgs<double>&, const int64_t*, double*,
+                                        double*, ThreadPool&, Isa);
 
 }  // namespace capstan
 #endif

@@ -32,7 +32,7 @@ void cross_entropy_rows(const SoftmaxArgs<T>& in, const T* labels, T* loss, T* b
 
 // The same for labels that name one column each; the caller has checked that they exist.
 template <class T>
-void sparse_cross_entropy_rows(const SoftmaxArgs<T>& in, const int64_t* labels, T* loss, T* backprop,
-                               ThreadPool& pool, Isa isa = best_isa());
+void sparse_cross_entropy_rows(const SoftmaxArgs<T>& in, const int64_t* labels, T* loss,
+                               T* backprop, ThreadPool& pool, Isa isa = best_isa());
 
 }  // namespace capstan

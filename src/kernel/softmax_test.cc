@@ -72,7 +72,8 @@ void expect_exact(int64_t rows, int64_t cols, Isa isa, double tolerance) {
       loss -= double(labels[at]) * log_share;
     }
     ASSERT_NEAR(got.loss[size_t(r)], loss, 40 * tolerance);
-    ASSERT_NEAR(got.sparse_loss[size_t(r)], log_sum - double(row[classes[size_t(r)]]), 40 * tolerance);
+    ASSERT_NEAR(got.sparse_loss[size_t(r)], log_sum - double(row[classes[size_t(r)]]),
+                40 * tolerance);
   }
 }
 

@@ -16,7 +16,7 @@
 namespace capstan::cli {
 namespace {
 
-const std::vector<std::string> kCommands = {"run", "python", "server", "doctor"};
+const std::vector<std::string> kCommands = {"run", "python", "server", "doctor", "test", "bench"};
 
 constexpr const char* kHelp = R"(capstan: parameter-server training, with no TensorFlow installed
 
@@ -93,7 +93,8 @@ void define_run(CLI::App& app, RunFlags& flags, RunOptions& options) {
   app.add_flag("--evaluator", flags.evaluator, "One evaluator beside them");
   app.add_option("--timeout", flags.timeout, "Stop the job after so many seconds (exit code 124)");
   app.add_option("--max-steps", options.job.max_steps, "Stop training at this global step");
-  app.add_option("--env", flags.env, "NAME=VALUE for every task; may be repeated")->allow_extra_args(false);
+  app.add_option("--env", flags.env, "NAME=VALUE for every task; may be repeated")
+      ->allow_extra_args(false);
   app.add_option("--resolve", options.job.resolve,
                  "name[:port]=address[:port] for hosts written into a program; the right side may "
                  "be a task, as in pc-01:2222=ps/0; may be repeated")

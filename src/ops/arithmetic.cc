@@ -7,6 +7,7 @@
 #include "kernel/context.h"
 #include "ops/families.h"
 #include "ops/grad_nodes.h"
+#include "ops/plain_block.h"
 #include "ops/types.h"
 #include "ops/window.h"
 
@@ -118,42 +119,68 @@ Values squared_difference_gradient(GradContext& g) {
   return pair(reduce_to_inputs(graph, x, y, gx, gy));
 }
 
-constexpr OpDef kAdd = binary("Add", "x + y, element by element.", kNumberTypes, add_block, add_gradient);
+constexpr OpDef kAdd =
+    binary("Add", "x + y, element by element.", kNumberTypes, add_block, add_gradient);
 constexpr OpDef kAddV2 =
     binary("AddV2", "x + y, element by element.", kNumberTypes, add_block, add_gradient);
-constexpr OpDef kSub = binary("Sub", "x - y, element by element.", kNumberTypes, sub_block, sub_gradient);
-constexpr OpDef kMul = binary("Mul", "x * y, element by element.", kNumberTypes, mul_block, mul_gradient);
-constexpr OpDef kDiv = binary("Div", "x / y; whole numbers are cut towards zero.", kNumberTypes, div_block,
-                              div_gradient, {"float[2,3] float[3](0.5,2)"});
+constexpr OpDef kSub =
+    binary("Sub", "x - y, element by element.", kNumberTypes, sub_block, sub_gradient);
+constexpr OpDef kMul =
+    binary("Mul", "x * y, element by element.", kNumberTypes, mul_block, mul_gradient);
+constexpr OpDef kDiv = binary("Div", "x / y; whole numbers are cut towards zero.", kNumberTypes,
+                              div_block, div_gradient, {"float[2,3] float[3](0.5,2)"});
 constexpr OpDef kRealDiv = binary("RealDiv", "x / y of real numbers.", kNumberTypes, div_block,
                                   real_div_gradient, {"float[2,3] float[3](0.5,2)"});
-constexpr OpDef kTruncateDiv = binary("TruncateDiv", "x / y, cut towards zero.", kNumberTypes,
-                                      truncate_div_block, none, {"int32[2,3]{7,-7,8,-8,9,1} int32[]{3}"});
-constexpr OpDef kFloorDiv = binary("FloorDiv", "x / y, rounded down.", kNumberTypes, floor_div_block, none,
-                                   {"float[2,3] float[3](0.5,2)", "int32[4]{7,-7,8,-8} int32[]{3}"});
-constexpr OpDef kFloorMod = binary("FloorMod", "What FloorDiv leaves; it has the sign of y.", kNumberTypes,
-                                   floor_mod_block, floor_mod_gradient,
-                                   {"float[2,3](2.1,2.4) float[3](0.8,0.9)", "int32[3]{7,-7,8} int32[]{3}"});
+constexpr OpDef kTruncateDiv =
+    binary("TruncateDiv", "x / y, cut towards zero.", kNumberTypes, truncate_div_block, none,
+           {"int32[2,3]{7,-7,8,-8,9,1} int32[]{3}"});
+constexpr OpDef kFloorDiv =
+    binary("FloorDiv", "x / y, rounded down.", kNumberTypes, floor_div_block, none,
+           {"float[2,3] float[3](0.5,2)", "int32[4]{7,-7,8,-8} int32[]{3}"});
+constexpr OpDef kFloorMod = binary(
+    "FloorMod", "What FloorDiv leaves; it has the sign of y.", kNumberTypes, floor_mod_block,
+    floor_mod_gradient, {"float[2,3](2.1,2.4) float[3](0.8,0.9)", "int32[3]{7,-7,8} int32[]{3}"});
 constexpr OpDef kMod = binary("Mod", "What cutting division leaves; it has the sign of x.",
                               "type:int32|int64|float|double", truncate_mod_block, nullptr,
                               {"int32[3]{7,-7,8} int32[]{3}"});
-constexpr OpDef kMaximum = binary("Maximum", "The larger of x and y, element by element.", kNumberTypes,
-                                  maximum_block, maximum_gradient);
-constexpr OpDef kMinimum = binary("Minimum", "The smaller of x and y, element by element.", kNumberTypes,
-                                  minimum_block, minimum_gradient);
-constexpr OpDef kPow = binary("Pow", "x to the power y, element by element.", kSignedTypes, pow_block,
-                              pow_gradient, {"float[2,3](0.5,2) float[3]"});
+// Zero where the divisor is.
+struct DivNoNanFormula {
+  template <class T>
+  static T of(T x, T y) {
+    return y == T(0) ? T(0) : x / y;
+  }
+};
+
+Values div_no_nan_gradient(GradContext& g) {
+  Output x = g.x(0), y = g.x(1);
+  auto divide = [&](Output a, Output b) { return g.op("DivNoNan", {a, b}, {}, "div_no_nan"); };
+  Output gx = divide(g.dy(0), y);
+  Output quotient = divide(neg(g.graph(), x), y);
+  Output gy = mul(g.graph(), g.dy(0), divide(quotient, y));
+  return pair(reduce_to_inputs(g.graph(), x, y, gx, gy));
+}
+
+constexpr OpDef kDivNoNan =
+    binary("DivNoNan", "x / y, or 0 where y is 0.", kRealTypes, plain_binary_block<DivNoNanFormula>,
+           div_no_nan_gradient, {"float[2,3] float[3](0.5,2)"});
+constexpr OpDef kMaximum = binary("Maximum", "The larger of x and y, element by element.",
+                                  kNumberTypes, maximum_block, maximum_gradient);
+constexpr OpDef kMinimum = binary("Minimum", "The smaller of x and y, element by element.",
+                                  kNumberTypes, minimum_block, minimum_gradient);
+constexpr OpDef kPow = binary("Pow", "x to the power y, element by element.", kSignedTypes,
+                              pow_block, pow_gradient, {"float[2,3](0.5,2) float[3]"});
 constexpr OpDef kSquaredDifference =
-    binary("SquaredDifference", "(x - y) squared, element by element.", "type:float|double|int32|int64",
-           squared_difference_block, squared_difference_gradient);
+    binary("SquaredDifference", "(x - y) squared, element by element.",
+           "type:float|double|int32|int64", squared_difference_block, squared_difference_gradient);
 
 // Adds two at a time, tile by tile, so that the sum stays in the cache.
 void add_all(KernelContext& c) {
   const Tensor& first = c.in(0);
   for (int i = 1; i < c.inputs(); ++i) {
     if (c.in(i).shape() != first.shape()) {
-      throw invalid_argument("AddN adds tensors of one shape, but input 0 has {} and input {} has {}",
-                             first.shape(), i, c.in(i).shape());
+      throw invalid_argument(
+          "AddN adds tensors of one shape, but input 0 has {} and input {} has {}", first.shape(),
+          i, c.in(i).shape());
     }
   }
   Tensor& sum = c.out(0, first.shape());
@@ -196,9 +223,11 @@ constexpr OpDef kAddN = {
     .samples = {"float[2,3] float[2,3] float[2,3]"},
 };
 
-constexpr const OpDef* kRows[] = {&kAdd,      &kAddV2,   &kSub,     &kMul,     &kDiv,
-                                  &kRealDiv,  &kFloorDiv, &kFloorMod, &kMod,    &kTruncateDiv,
-                                  &kMaximum,  &kMinimum, &kPow,     &kSquaredDifference, &kAddN};
+constexpr const OpDef* kRows[] = {
+    &kAdd,         &kAddV2,    &kSub,      &kMul,      &kDiv,
+    &kRealDiv,     &kDivNoNan, &kFloorDiv, &kFloorMod, &kMod,
+    &kTruncateDiv, &kMaximum,  &kMinimum,  &kPow,      &kSquaredDifference,
+    &kAddN};
 
 }  // namespace
 

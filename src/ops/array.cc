@@ -113,8 +113,8 @@ Shape filled_shape(const Shape& wanted, int64_t elements, const Shape& from) {
   }
   if (open >= 0) shape[open] = known > 0 ? elements / known : 0;
   if (open >= 0 ? known * shape[open] != elements : known != elements) {
-    throw invalid_argument("a tensor of shape {} ({} elements) cannot be reshaped to {}", from, elements,
-                           wanted);
+    throw invalid_argument("a tensor of shape {} ({} elements) cannot be reshaped to {}", from,
+                           elements, wanted);
   }
   return shape;
 }
@@ -203,7 +203,9 @@ constexpr OpDef kExpandDims = {
           const Tensor& x = c.in(0);
           c.set_out(0, x.reshaped(expanded(c.node(), x.shape(), int_at(c.in(1), 0))));
         },
-    .gradient = [](GradContext& g) -> Values { return {reshaped_like_input(g), {}}; },
+    .gradient = [](GradContext& g) -> Values {
+      return {reshaped_like_input(g), {}};
+    },
     .forwards = true,
     .samples = {"float[2,3] int32[]{1}", "string[2]{a,b} int32[]{-1}"},
 };
@@ -215,8 +217,8 @@ Shape squeezed(const Node& node, const Shape& shape, const std::vector<int64_t>&
   for (int i = 0; i < shape.rank(); ++i) {
     bool named = wanted & (1u << i);
     if (named && shape[i] != 1 && shape[i] != -1) {
-      throw invalid_argument("Squeeze (node '{}'): dimension {} of {} is {}, not 1", node.name(), i, shape,
-                             shape[i]);
+      throw invalid_argument("Squeeze (node '{}'): dimension {} of {} is {}, not 1", node.name(), i,
+                             shape, shape[i]);
     }
     if (!(dims.empty() ? shape[i] == 1 : named)) out.push_back(shape[i]);
   }
@@ -315,9 +317,9 @@ constexpr OpDef kRank = {
     .samples = {"float[2,3]"},
 };
 
-constexpr const OpDef* kRows[] = {&kConst,    &kIdentity,   &kIdentityN, &kSnapshot, &kStopGradient,
-                                  &kReshape,  &kExpandDims, &kSqueeze,   &kShape,    &kShapeN,
-                                  &kSize,     &kRank,       &kPreventGradient};
+constexpr const OpDef* kRows[] = {
+    &kConst,   &kIdentity, &kIdentityN, &kSnapshot, &kStopGradient, &kReshape,        &kExpandDims,
+    &kSqueeze, &kShape,    &kShapeN,    &kSize,     &kRank,         &kPreventGradient};
 
 }  // namespace
 

@@ -44,7 +44,8 @@ constexpr OpDef kLess = comparison("Less", "Whether x < y.", less_block);
 constexpr OpDef kLessEqual = comparison("LessEqual", "Whether x <= y.", less_equal_block);
 constexpr OpDef kGreater = comparison("Greater", "Whether x > y.", greater_block);
 constexpr OpDef kGreaterEqual = comparison("GreaterEqual", "Whether x >= y.", greater_equal_block);
-constexpr OpDef kLogicalAnd = logical("LogicalAnd", "Whether both x and y are true.", logical_and_block);
+constexpr OpDef kLogicalAnd =
+    logical("LogicalAnd", "Whether both x and y are true.", logical_and_block);
 constexpr OpDef kLogicalOr = logical("LogicalOr", "Whether x or y is true.", logical_or_block);
 
 constexpr OpDef kLogicalNot = {
@@ -61,7 +62,8 @@ constexpr OpDef kLogicalNot = {
 using Kernel = void (*)(KernelContext&);
 void call_state(KernelContext& c) { c.state<Kernel>()(c); }
 
-// --- Equality, of truth values too ----------------------------------------------------------------
+// --- Equality, of truth values too
+// ----------------------------------------------------------------
 
 constexpr OpDef equality(std::string_view name, std::string_view doc, BlockChoice block) {
   return {.name = name,
@@ -98,7 +100,8 @@ template <class T>
 void select(KernelContext& c) {
   const Tensor &condition = c.in(0), &t = c.in(1), &e = c.in(2);
   if (t.shape() != e.shape()) {
-    throw invalid_argument("Select needs t and e of one shape, but they have {} and {}", t.shape(), e.shape());
+    throw invalid_argument("Select needs t and e of one shape, but they have {} and {}", t.shape(),
+                           e.shape());
   }
   Tensor& out = c.out(0, t.shape());
   const bool* chosen = condition.data<bool>();
@@ -106,7 +109,8 @@ void select(KernelContext& c) {
   int64_t rows = condition.size();
   bool by_row = condition.shape().rank() == 1 && t.shape().rank() > 1 && t.shape()[0] == rows;
   if (!by_row && rows != 1) {
-    throw invalid_argument("Select's condition has shape {}, but t and e have {}", condition.shape(), t.shape());
+    throw invalid_argument("Select's condition has shape {}, but t and e have {}",
+                           condition.shape(), t.shape());
   }
   int64_t width = rows ? t.size() / rows : 0;
   for (int64_t i = 0; i < rows; ++i) {
@@ -120,7 +124,8 @@ void select_broadcast(KernelContext& c) {
   Shape shape = broadcast(condition.shape(), broadcast(t.shape(), e.shape()));
   Tensor& out = c.out(0, shape);
   T* to = out.data<T>();
-  if (condition.shape() == shape && t.shape() == shape && e.shape() == shape) return choose<T>(c, out);
+  if (condition.shape() == shape && t.shape() == shape && e.shape() == shape)
+    return choose<T>(c, out);
   BroadcastWalk<3> walk(shape, {&condition.shape(), &t.shape(), &e.shape()});
   for (int64_t i = 0; i < out.size(); ++i, walk.next()) {
     bool yes = condition.data<bool>()[walk.at(0)];
@@ -212,7 +217,8 @@ std::shared_ptr<void> prepare_cast(const Node& node) {
   if (from == to) return std::make_shared<CastState>();
   BlockFn block = cast_block(from, to, best_isa());
   if (!block) {
-    throw unimplemented("Cast (node '{}') cannot turn {} into {}", node.name(), dtype_name(from), dtype_name(to));
+    throw unimplemented("Cast (node '{}') cannot turn {} into {}", node.name(), dtype_name(from),
+                        dtype_name(to));
   }
   return std::make_shared<CastState>(CastState{block});
 }
@@ -236,9 +242,9 @@ constexpr OpDef kCast = {
     .samples = {"float[2,3] DstT=double", "float[2,3](0,9) DstT=int32", "bool[2]{0,1} DstT=float"},
 };
 
-constexpr const OpDef* kRows[] = {&kLess,      &kLessEqual, &kGreater,   &kGreaterEqual, &kEqual,
-                                  &kNotEqual,  &kLogicalAnd, &kLogicalOr, &kLogicalNot,  &kSelect,
-                                  &kSelectV2,  &kCast};
+constexpr const OpDef* kRows[] = {&kLess,       &kLessEqual, &kGreater,    &kGreaterEqual,
+                                  &kEqual,      &kNotEqual,  &kLogicalAnd, &kLogicalOr,
+                                  &kLogicalNot, &kSelect,    &kSelectV2,   &kCast};
 
 }  // namespace
 

@@ -36,6 +36,7 @@ OpFamily random_ops();
 OpFamily reduction_ops();
 OpFamily slice_ops();
 OpFamily softmax_ops();
+OpFamily special_ops();
 OpFamily state_ops();
 OpFamily summary_ops();
 OpFamily training_ops();

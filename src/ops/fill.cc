@@ -47,7 +47,9 @@ constexpr OpDef kFill = {
     .shape = [](ShapeContext& c) { c.out(0, shape_or_unknown(c, 0)); },
     .kernel = call_state,
     .prepare = prepare_fill,
-    .gradient = [](GradContext& g) -> Values { return {{}, reduce_sum(g.graph(), g.dy(0))}; },
+    .gradient = [](GradContext& g) -> Values {
+      return {{}, reduce_sum(g.graph(), g.dy(0))};
+    },
     .samples = {"int32[2]{2,3} float[]", "int32[1]{2} string[]{a}"},
 };
 
@@ -87,7 +89,8 @@ constexpr OpDef kOnesLike = {
     .shape = same_shape,
     .kernel = call_state,
     .prepare = [](const Node& node) -> std::shared_ptr<void> {
-      if (node.output_type(0) == DType::kBool) return std::make_shared<Kernel>(ones_like_kernel<bool>);
+      if (node.output_type(0) == DType::kBool)
+        return std::make_shared<Kernel>(ones_like_kernel<bool>);
       return std::make_shared<Kernel>(for_number(node, node.output_type(0), [](auto tag) -> Kernel {
         return ones_like_kernel<typename decltype(tag)::type>;
       }));
@@ -102,7 +105,8 @@ template <class T>
 int64_t range_size(T start, T limit, T delta) {
   if (delta == T(0)) throw invalid_argument("Range needs a delta that is not 0");
   if (delta > T(0) ? start > limit : start < limit) {
-    throw invalid_argument("Range cannot reach limit {} from {} in steps of {}", limit, start, delta);
+    throw invalid_argument("Range cannot reach limit {} from {} in steps of {}", limit, start,
+                           delta);
   }
   if constexpr (std::is_integral_v<T>) {
     int64_t span = std::abs(int64_t(limit) - int64_t(start)), step = std::abs(int64_t(delta));
@@ -154,7 +158,8 @@ void lin_space_kernel(KernelContext& c) {
   T start = *c.in(0).data<T>(), stop = *c.in(1).data<T>();
   Tensor& out = c.out(0, Shape{n});
   T step = n > 1 ? (stop - start) / T(n - 1) : T(0);
-  for (int64_t i = 0; i < n; ++i) out.data<T>()[i] = i == n - 1 && n > 1 ? stop : start + step * T(i);
+  for (int64_t i = 0; i < n; ++i)
+    out.data<T>()[i] = i == n - 1 && n > 1 ? stop : start + step * T(i);
 }
 
 constexpr OpDef kLinSpace = {
@@ -224,7 +229,9 @@ constexpr OpDef kOneHot = {
     .doc = "on_value at the places that the indices name along a new axis, off_value elsewhere.",
     .inputs = {{"indices", "TI"}, {"depth", "int32"}, {"on_value", "T"}, {"off_value", "T"}},
     .outputs = {{"output", "T"}},
-    .attrs = {{"axis", "int", "-1"}, {"T", kAnyType}, {"TI", "type:uint8|int8|int32|int64", "int64"}},
+    .attrs = {{"axis", "int", "-1"},
+              {"T", kAnyType},
+              {"TI", "type:uint8|int8|int32|int64", "int64"}},
     .shape =
         [](ShapeContext& c) {
           if (!c.in(0).known_rank()) return c.out(0, Shape::unknown());
@@ -330,8 +337,8 @@ constexpr OpDef kBroadcastGradientArgs = {
     .samples = {"int32[3]{2,3,1} int32[1]{4}"},
 };
 
-constexpr const OpDef* kRows[] = {&kFill,   &kZerosLike, &kOnesLike,    &kRange,
-                                  &kLinSpace, &kOneHot,  &kBroadcastTo, &kBroadcastGradientArgs};
+constexpr const OpDef* kRows[] = {&kFill,     &kZerosLike, &kOnesLike,    &kRange,
+                                  &kLinSpace, &kOneHot,    &kBroadcastTo, &kBroadcastGradientArgs};
 
 }  // namespace
 

@@ -74,7 +74,8 @@ Tensor number(DType dtype, double value) {
     case DType::kUInt16: return Tensor::scalar(uint16_t(value));
     case DType::kUInt32: return Tensor::scalar(uint32_t(value));
     case DType::kUInt64: return Tensor::scalar(uint64_t(value));
-    default: throw invalid_argument("a gradient needs the number {} as {}", value, dtype_name(dtype));
+    default:
+      throw invalid_argument("a gradient needs the number {} as {}", value, dtype_name(dtype));
   }
 }
 
@@ -83,7 +84,8 @@ Tensor ints(std::span<const int64_t> values, DType dtype) {
   if (dtype == DType::kInt64) {
     std::copy(values.begin(), values.end(), t.data<int64_t>());
   } else {
-    std::transform(values.begin(), values.end(), t.data<int32_t>(), [](int64_t v) { return int32_t(v); });
+    std::transform(values.begin(), values.end(), t.data<int32_t>(),
+                   [](int64_t v) { return int32_t(v); });
   }
   return t;
 }
@@ -130,7 +132,9 @@ Output sub(Graph& g, Arg x, Arg y) { return binary(g, "Sub", "sub", std::move(x)
 Output truediv(Graph& g, Arg x, Arg y) {
   return binary(g, "RealDiv", "truediv", std::move(x), std::move(y));
 }
-Output mod(Graph& g, Arg x, Arg y) { return binary(g, "FloorMod", "mod", std::move(x), std::move(y)); }
+Output mod(Graph& g, Arg x, Arg y) {
+  return binary(g, "FloorMod", "mod", std::move(x), std::move(y));
+}
 
 Output shape_of(Graph& g, Output x, DType out_type) {
   if (x.shape().fully_defined()) return g.constant(ints(x.shape(), out_type), "Shape");
@@ -202,8 +206,8 @@ Output stack(Graph& g, std::initializer_list<Arg> values) {
 }
 
 Output range(Graph& g, Output limit, int64_t delta) {
-  return node(g, "Range",
-              {number(DType::kInt32, 0), limit, number(DType::kInt32, double(delta))}, {}, "range");
+  return node(g, "Range", {number(DType::kInt32, 0), limit, number(DType::kInt32, double(delta))},
+              {}, "range");
 }
 
 Output expand_dims(Graph& g, Output x, int64_t dim) {

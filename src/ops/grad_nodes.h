@@ -1,8 +1,8 @@
 #pragma once
 
-// Small builders for gradient functions. Each adds the nodes that TensorFlow's Python function of that
-// name adds, under the names it gives them: literals become Const nodes inside the op's own scope, and
-// shapes that are known become constants.
+// Small builders for gradient functions. Each adds the nodes that TensorFlow's Python function of
+// that name adds, under the names it gives them: literals become Const nodes inside the op's own
+// scope, and shapes that are known become constants.
 
 #include <initializer_list>
 #include <optional>
@@ -18,8 +18,8 @@ namespace capstan {
 
 // A value of the graph, or a literal that becomes a Const named after the argument.
 struct Arg {
-  Arg(Output value) : value(value) {}                     // NOLINT(google-explicit-constructor)
-  Arg(Tensor literal) : literal(std::move(literal)) {}    // NOLINT(google-explicit-constructor)
+  Arg(Output value) : value(value) {}                   // NOLINT(google-explicit-constructor)
+  Arg(Tensor literal) : literal(std::move(literal)) {}  // NOLINT(google-explicit-constructor)
   Output value;
   Tensor literal;
 };
@@ -30,7 +30,9 @@ Tensor ints(std::span<const int64_t> values, DType dtype = DType::kInt32);
 inline Tensor ints(std::initializer_list<int64_t> values) {
   return ints(std::span(values.begin(), values.size()));
 }
-inline Tensor ints(const Shape& shape, DType dtype = DType::kInt32) { return ints(shape.dims(), dtype); }
+inline Tensor ints(const Shape& shape, DType dtype = DType::kInt32) {
+  return ints(shape.dims(), dtype);
+}
 
 // One op with one output; `name` defaults to the op's.
 Output node(Graph& g, std::string_view op, std::initializer_list<Arg> args, AttrMap attrs = {},

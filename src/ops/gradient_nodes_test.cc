@@ -1,5 +1,5 @@
-// Compares the nodes that gradients() appends with those that TensorFlow appended for the same graphs
-// (tests/golden/gradients, recorded by tests/oracle/gradient_nodes.py).
+// Compares the nodes that gradients() appends with those that TensorFlow appended for the same
+// graphs (tests/golden/gradients, recorded by tests/oracle/gradient_nodes.py).
 
 #include <gtest/gtest.h>
 
@@ -24,7 +24,8 @@ std::filesystem::path golden_folder() {
 
 std::vector<std::string> golden_ops() {
   std::vector<std::string> ops;
-  for (const auto& file : std::filesystem::directory_iterator(golden_folder())) ops.push_back(file.path().stem());
+  for (const auto& file : std::filesystem::directory_iterator(golden_folder()))
+    ops.push_back(file.path().stem());
   std::sort(ops.begin(), ops.end());
   return ops;
 }
@@ -39,7 +40,8 @@ Tensor json_tensor(const Json& json) {
   Tensor t(dtype, json_shape(json["shape"]));
   for (int64_t i = 0; i < t.size(); ++i) {
     Tensor element = number(dtype, json["values"][size_t(i)].get<double>());
-    std::memcpy(static_cast<char*>(t.raw()) + size_t(i) * dtype_size(dtype), element.raw(), dtype_size(dtype));
+    std::memcpy(static_cast<char*>(t.raw()) + size_t(i) * dtype_size(dtype), element.raw(),
+                dtype_size(dtype));
   }
   return t;
 }
@@ -69,10 +71,12 @@ Output json_output(Graph& graph, std::string name) {
 void build_forward(Graph& graph, const Json& nodes) {
   for (const Json& node : nodes) {
     std::vector<Output> inputs;
-    for (const Json& input : node["inputs"]) inputs.push_back(json_output(graph, input.get<std::string>()));
+    for (const Json& input : node["inputs"])
+      inputs.push_back(json_output(graph, input.get<std::string>()));
     AttrMap attrs;
     for (const auto& [name, value] : node["attrs"].items()) attrs.set(name, json_attr(value));
-    graph.add_node(node["op"].get<std::string>(), inputs, std::move(attrs), node["name"].get<std::string>());
+    graph.add_node(node["op"].get<std::string>(), inputs, std::move(attrs),
+                   node["name"].get<std::string>());
   }
 }
 
@@ -92,7 +96,8 @@ std::string line_of(const Node& node) {
   for (const auto& [name, value] : node.attrs()) {
     if (name[0] == '_') continue;
     const Tensor* tensor = std::get_if<Tensor>(&value);
-    attrs += name + "=" + (tensor ? tensor->text(64) + tensor->shape().text() : attr_text(value)) + " ";
+    attrs +=
+        name + "=" + (tensor ? tensor->text(64) + tensor->shape().text() : attr_text(value)) + " ";
   }
   return fmt::format("{} {}({}) {{{}}}", node.name(), node.op(), inputs, attrs);
 }
@@ -103,9 +108,11 @@ std::string line_of(const Json& node) {
   for (const auto& [name, json] : node["attrs"].items()) {
     Attr value = json_attr(json);
     const Tensor* tensor = std::get_if<Tensor>(&value);
-    attrs += name + "=" + (tensor ? tensor->text(64) + tensor->shape().text() : attr_text(value)) + " ";
+    attrs +=
+        name + "=" + (tensor ? tensor->text(64) + tensor->shape().text() : attr_text(value)) + " ";
   }
-  return fmt::format("{} {}({}) {{{}}}", node["name"].get<std::string>(), node["op"].get<std::string>(), inputs, attrs);
+  return fmt::format("{} {}({}) {{{}}}", node["name"].get<std::string>(),
+                     node["op"].get<std::string>(), inputs, attrs);
 }
 
 std::string gradient_name(Output grad) { return grad ? grad.name() : "none"; }
@@ -115,7 +122,8 @@ void check_case(const Json& golden) {
   Graph graph(standard_catalog());
   build_forward(graph, golden["forward"]);
   int before = graph.size();
-  std::vector<Output> ys = json_outputs(graph, golden["ys"]), xs = json_outputs(graph, golden["xs"]);
+  std::vector<Output> ys = json_outputs(graph, golden["ys"]),
+                      xs = json_outputs(graph, golden["xs"]);
   std::vector<Output> grads = gradients(graph, ys, xs);
   std::string got, expected;  // texts of many lines, so that a failure shows where they differ
   for (int id = before; id < graph.size(); ++id) got += line_of(graph.node(id)) + "\n";

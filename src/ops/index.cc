@@ -47,24 +47,27 @@ void gather_along(KernelContext& c, int axis, int batch_dims) {
       for (int64_t i = 0; i < count; ++i) {
         int64_t index = int_at(indices, b * count + i);
         if (index < 0 || index >= limit) {
-          throw invalid_argument("{} (node '{}'): indices[{}] = {} is not in [0, {})", c.node().op(),
-                                 c.node().name(), b * count + i, index, limit);
+          throw invalid_argument("{} (node '{}'): indices[{}] = {} is not in [0, {})",
+                                 c.node().op(), c.node().name(), b * count + i, index, limit);
         }
-        copy_elements(out.dtype(), at(out, (o * count + i) * inner), at(params, (o * limit + index) * inner), inner);
+        copy_elements(out.dtype(), at(out, (o * count + i) * inner),
+                      at(params, (o * limit + index) * inner), inner);
       }
     }
   }
 }
 
 void gather_kernel(KernelContext& c) {
-  if (c.in(0).shape().rank() == 0) throw invalid_argument("Gather needs params of one or more dimensions");
+  if (c.in(0).shape().rank() == 0)
+    throw invalid_argument("Gather needs params of one or more dimensions");
   gather_along(c, 0, 0);
 }
 
 void gather_v2_kernel(KernelContext& c) {
   int64_t batch_dims = c.state<int64_t>();
   if (batch_dims < 0) batch_dims += c.in(1).shape().rank();
-  gather_along(c, resolve_axis(c.node(), int_at(c.in(2), 0), c.in(0).shape().rank()), int(batch_dims));
+  gather_along(c, resolve_axis(c.node(), int_at(c.in(2), 0), c.in(0).shape().rank()),
+               int(batch_dims));
 }
 
 void gather_v2_shape(ShapeContext& c) {
@@ -73,13 +76,14 @@ void gather_v2_shape(ShapeContext& c) {
   int64_t batch_dims = c.attr<int64_t>("batch_dims");
   if (batch_dims < 0) batch_dims += indices.rank();
   const Tensor* axis = c.constant(2);
-  if (!axis) return c.out(0, Shape::unknown_of_rank(params.rank() + indices.rank() - 1 - int(batch_dims)));
+  if (!axis)
+    return c.out(0, Shape::unknown_of_rank(params.rank() + indices.rank() - 1 - int(batch_dims)));
   int resolved = resolve_axis(c.node(), int_at(*axis, 0), params.rank());
   c.out(0, gathered(params, indices, resolved, int(batch_dims)));
 }
 
-// Rows of the gradient added up where the indices name them. TensorFlow keeps rows and indices apart
-// until somebody wants a tensor; here the sum is part of the gradient.
+// Rows of the gradient added up where the indices name them. TensorFlow keeps rows and indices
+// apart until somebody wants a tensor; here the sum is part of the gradient.
 Output rows_gradient(GradContext& g) {
   Graph& graph = g.graph();
   Output shape;
@@ -98,7 +102,8 @@ Output rows_gradient(GradContext& g) {
 Values gather_v2_gradient(GradContext& g) {
   std::optional<Tensor> axis = constant_value(g.x(2));
   if (!axis || int_at(*axis, 0) != 0 || g.attr<int64_t>("batch_dims") != 0) {
-    throw unimplemented("the gradient of GatherV2 (node '{}') along another axis than 0", g.node().name());
+    throw unimplemented("the gradient of GatherV2 (node '{}') along another axis than 0",
+                        g.node().name());
   }
   return {rows_gradient(g), {}, {}};
 }
@@ -108,14 +113,18 @@ constexpr OpDef kGather = {
     .doc = "The rows of params that the indices name.",
     .inputs = {{"params", "Tparams"}, {"indices", "Tindices"}},
     .outputs = {{"output", "Tparams"}},
-    .attrs = {{"validate_indices", "bool", "true"}, {"Tparams", kAnyType}, {"Tindices", kIndexTypes}},
+    .attrs = {{"validate_indices", "bool", "true"},
+              {"Tparams", kAnyType},
+              {"Tindices", kIndexTypes}},
     .shape =
         [](ShapeContext& c) {
           bool known = c.in(0).known_rank() && c.in(0).rank() > 0 && c.in(1).known_rank();
           c.out(0, known ? gathered(c.in(0), c.in(1), 0, 0) : Shape::unknown());
         },
     .kernel = gather_kernel,
-    .gradient = [](GradContext& g) -> Values { return {rows_gradient(g), {}}; },
+    .gradient = [](GradContext& g) -> Values {
+      return {rows_gradient(g), {}};
+    },
     .samples = {"float[4,3] int32[2]{3,1}"},
 };
 
@@ -124,7 +133,10 @@ constexpr OpDef kGatherV2 = {
     .doc = "The slices of params along an axis that the indices name.",
     .inputs = {{"params", "Tparams"}, {"indices", "Tindices"}, {"axis", "Taxis"}},
     .outputs = {{"output", "Tparams"}},
-    .attrs = {{"batch_dims", "int", "0"}, {"Tparams", kAnyType}, {"Tindices", kIndexTypes}, {"Taxis", kIndexTypes}},
+    .attrs = {{"batch_dims", "int", "0"},
+              {"Tparams", kAnyType},
+              {"Tindices", kIndexTypes},
+              {"Taxis", kIndexTypes}},
     .shape = gather_v2_shape,
     .kernel = gather_v2_kernel,
     .prepare = [](const Node& node) -> std::shared_ptr<void> {
@@ -149,7 +161,8 @@ void unsorted_segment_sum(KernelContext& c) {
   for (int64_t i = 0; i < ids.size(); ++i) {
     int64_t id = int_at(ids, i);
     if (id < 0) continue;  // dropped, as in TensorFlow
-    if (id >= segments) throw invalid_argument("segment_ids[{}] = {} is not in [0, {})", i, id, segments);
+    if (id >= segments)
+      throw invalid_argument("segment_ids[{}] = {} is not in [0, {})", i, id, segments);
     const T* from = data.data<T>() + i * width;
     T* to = out.data<T>() + id * width;
     for (int64_t j = 0; j < width; ++j) to[j] += from[j];
@@ -169,7 +182,9 @@ constexpr OpDef kUnsortedSegmentSum = {
     .doc = "Rows added up into the segments that segment_ids name; negative ids are dropped.",
     .inputs = {{"data", "T"}, {"segment_ids", "Tindices"}, {"num_segments", "Tnumsegments"}},
     .outputs = {{"output", "T"}},
-    .attrs = {{"T", kNumberTypes}, {"Tindices", kIndexTypes}, {"Tnumsegments", kIndexTypes, "int32"}},
+    .attrs = {{"T", kNumberTypes},
+              {"Tindices", kIndexTypes},
+              {"Tnumsegments", kIndexTypes, "int32"}},
     .shape = segment_shape,
     .kernel = call_state,
     .prepare = [](const Node& node) -> std::shared_ptr<void> {
@@ -190,19 +205,21 @@ void dynamic_stitch_kernel(KernelContext& c) {
     for (int64_t i = 0; i < c.in(m).size(); ++i) rows = std::max(rows, int_at(c.in(m), i) + 1);
   }
   Shape shape{rows};
-  for (int i = c.in(0).shape().rank(); i < c.in(count).shape().rank(); ++i) shape.push_back(c.in(count).shape()[i]);
+  for (int i = c.in(0).shape().rank(); i < c.in(count).shape().rank(); ++i)
+    shape.push_back(c.in(count).shape()[i]);
   Tensor& out = c.out(0, shape);
   fill_zero(out);
   int64_t width = rows ? out.size() / rows : 0;
   for (int m = 0; m < count; ++m) {
     const Tensor &indices = c.in(m), &data = c.in(count + m);
     if (data.size() != indices.size() * width) {
-      throw invalid_argument("DynamicStitch: data[{}] of shape {} does not fit indices of shape {}", m, data.shape(),
-                             indices.shape());
+      throw invalid_argument("DynamicStitch: data[{}] of shape {} does not fit indices of shape {}",
+                             m, data.shape(), indices.shape());
     }
     for (int64_t i = 0; i < indices.size(); ++i) {
       int64_t row = int_at(indices, i);
-      if (row < 0) throw invalid_argument("DynamicStitch: indices[{}][{}] = {} is negative", m, i, row);
+      if (row < 0)
+        throw invalid_argument("DynamicStitch: indices[{}][{}] = {} is negative", m, i, row);
       copy_elements(out.dtype(), at(out, row * width), at(data, i * width), width);
     }
   }
@@ -215,12 +232,20 @@ void dynamic_stitch_shape(ShapeContext& c) {
   int64_t rows = 0;
   for (int m = 0; m < count && rows >= 0; ++m) {
     const Tensor* known = c.constant(m);
-    for (int64_t i = 0; known && i < known->size(); ++i) rows = std::max(rows, int_at(*known, i) + 1);
+    for (int64_t i = 0; known && i < known->size(); ++i)
+      rows = std::max(rows, int_at(*known, i) + 1);
     if (!known) rows = -1;
   }
   Shape out{rows};
   for (int i = indices.rank(); i < data.rank(); ++i) out.push_back(data[i]);
   c.out(0, out);
+}
+
+Values dynamic_stitch_gradient(GradContext& g) {
+  size_t count = g.node().inputs().size() / 2;
+  Values grads(count);
+  for (size_t i = 0; i < count; ++i) grads.push_back(gather(g.graph(), g.dy(0), g.x(int(i))));
+  return grads;
 }
 
 constexpr OpDef kDynamicStitch = {
@@ -231,7 +256,8 @@ constexpr OpDef kDynamicStitch = {
     .attrs = {{"N", "int"}, {"T", kAnyType}},
     .shape = dynamic_stitch_shape,
     .kernel = dynamic_stitch_kernel,
-    .samples = {"int32[2]{0,1} int32[1]{1} int32[2]{4,5} int32[1]{1}"},
+    .gradient = dynamic_stitch_gradient,
+    .samples = {"int32[2]{0,2} int32[1]{1} float[2,3] float[1,3]"},
 };
 
 void invert_permutation_kernel(KernelContext& c) {
@@ -282,14 +308,18 @@ constexpr OpDef kWhere = {
     .doc = "The coordinates of the elements that are true or not zero, in order.",
     .inputs = {{"input", "T"}},
     .outputs = {{"index", "int64"}},
-    .attrs = {{"T", "type:float|double|int32|uint8|int16|int8|int64|uint16|uint32|uint64|bool", "bool"}},
-    .shape = [](ShapeContext& c) { c.out(0, Shape{-1, c.in(0).known_rank() ? c.in(0).rank() : -1}); },
+    .attrs = {{"T", "type:float|double|int32|uint8|int16|int8|int64|uint16|uint32|uint64|bool",
+               "bool"}},
+    .shape =
+        [](ShapeContext& c) {
+          c.out(0, Shape{-1, c.in(0).known_rank() ? c.in(0).rank() : -1});
+        },
     .kernel = call_state,
     .prepare = [](const Node& node) -> std::shared_ptr<void> {
       DType dtype = node.input(0).dtype();
       if (dtype == DType::kBool) return std::make_shared<Kernel>(where<bool>);
-      return std::make_shared<Kernel>(
-          for_number(node, dtype, [](auto tag) -> Kernel { return where<typename decltype(tag)::type>; }));
+      return std::make_shared<Kernel>(for_number(
+          node, dtype, [](auto tag) -> Kernel { return where<typename decltype(tag)::type>; }));
     },
     .no_gradient = true,
     .samples = {"bool[2,2]{1,0,0,1}", "float[3]{0,2,3}"},
@@ -361,7 +391,9 @@ constexpr OpDef kListDiff = {
 
 constexpr OpDef kUnique = {
     .name = "Unique",
-    .doc = "Each value of x once, in the order of its first place, and for each element which one it is.",
+    .doc =
+        "Each value of x once, in the order of its first place, and for each element which one it "
+        "is.",
     .inputs = {{"x", "T"}},
     .outputs = {{"y", "T"}, {"idx", "out_idx"}},
     .attrs = {{"T", kAnyType}, {"out_idx", kIndexTypes, "int32"}},
@@ -408,28 +440,54 @@ std::shared_ptr<void> prepare_cumulate(const Node& node) {
       CumulateState{node.attrs().get<bool>("exclusive"), node.attrs().get<bool>("reverse"), run});
 }
 
-constexpr OpDef cumulation(std::string_view name, std::string_view doc,
-                           std::shared_ptr<void> (*prepare)(const Node&)) {
-  return {.name = name,
-          .doc = doc,
-          .inputs = {{"x", "T"}, {"axis", "Tidx"}},
-          .outputs = {{"out", "T"}},
-          .attrs = {{"exclusive", "bool", "false"},
-                    {"reverse", "bool", "false"},
-                    {"T", kNumberTypes},
-                    {"Tidx", kIndexTypes, "int32"}},
-          .shape = same_shape,
-          .kernel = [](KernelContext& c) { c.state<CumulateState>().run(c); },
-          .prepare = prepare,
-          .samples = {"float[2,3] int32[]{1}", "float[2,3] int32[]{0} exclusive=true reverse=true"}};
+Output running(GradContext& g, std::string_view op, Output x, bool flip) {
+  return g.op(
+      op, {x, g.x(1)},
+      {{"exclusive", g.attr<bool>("exclusive")}, {"reverse", g.attr<bool>("reverse") != flip}});
 }
 
-constexpr OpDef kCumsum = cumulation("Cumsum", "Running sums along an axis.", prepare_cumulate<false>);
-constexpr OpDef kCumprod = cumulation("Cumprod", "Running products along an axis.", prepare_cumulate<true>);
+Values cumsum_gradient(GradContext& g) { return {running(g, "Cumsum", g.dy(0), true), {}}; }
 
-constexpr const OpDef* kRows[] = {&kGather,   &kGatherV2, &kUnsortedSegmentSum, &kDynamicStitch,
-                                  &kInvertPermutation, &kWhere, &kListDiff,     &kUnique,
-                                  &kCumsum,   &kCumprod};
+Values cumprod_gradient(GradContext& g) {
+  Output product = running(g, "Cumprod", g.x(0), false);
+  Output sum = running(g, "Cumsum", mul(g.graph(), product, g.dy(0)), true);
+  return {g.op("DivNoNan", {sum, g.x(0)}, {}, "div_no_nan"), {}};
+}
+
+constexpr OpDef cumulation(std::string_view name, std::string_view doc,
+                           std::shared_ptr<void> (*prepare)(const Node&),
+                           Values (*gradient)(GradContext&)) {
+  return {
+      .name = name,
+      .doc = doc,
+      .inputs = {{"x", "T"}, {"axis", "Tidx"}},
+      .outputs = {{"out", "T"}},
+      .attrs = {{"exclusive", "bool", "false"},
+                {"reverse", "bool", "false"},
+                {"T", kNumberTypes},
+                {"Tidx", kIndexTypes, "int32"}},
+      .shape = same_shape,
+      .kernel = [](KernelContext& c) { c.state<CumulateState>().run(c); },
+      .prepare = prepare,
+      .gradient = gradient,
+      .samples = {"float[2,3] int32[]{1}", "float[2,3] int32[]{0} exclusive=true reverse=true"}};
+}
+
+constexpr OpDef kCumsum =
+    cumulation("Cumsum", "Running sums along an axis.", prepare_cumulate<false>, cumsum_gradient);
+constexpr OpDef kCumprod = cumulation("Cumprod", "Running products along an axis.",
+                                      prepare_cumulate<true>, cumprod_gradient);
+
+constexpr const OpDef* kRows[] = {&kGather,
+                                  &kGatherV2,
+                                  &kUnsortedSegmentSum,
+                                  &kDynamicStitch,
+                                  &kInvertPermutation,
+                                  &kWhere,
+                                  &kListDiff,
+                                  &kUnique,
+                                  &kCumsum,
+                                  &kCumprod};
 
 }  // namespace
 

@@ -27,8 +27,8 @@ struct MatMulState {
 void float_product(KernelContext& c, const MatMulState& s, int64_t m, int64_t n, int64_t k,
                    const void* a, const void* b, void* out) {
   sgemm(s.transpose_a, s.transpose_b, m, n, k, static_cast<const float*>(a), s.transpose_a ? m : k,
-        static_cast<const float*>(b), s.transpose_b ? k : n, static_cast<float*>(out), n, false, c.pool(),
-        c.isa());
+        static_cast<const float*>(b), s.transpose_b ? k : n, static_cast<float*>(out), n, false,
+        c.pool(), c.isa());
 }
 
 void double_product(KernelContext& c, const MatMulState& s, int64_t m, int64_t n, int64_t k,
@@ -40,15 +40,16 @@ void double_product(KernelContext& c, const MatMulState& s, int64_t m, int64_t n
 
 // Whole numbers: plain loops, b's rows innermost.
 template <class T>
-void whole_product(KernelContext&, const MatMulState& s, int64_t m, int64_t n, int64_t k, const void* a,
-                   const void* b, void* out) {
+void whole_product(KernelContext&, const MatMulState& s, int64_t m, int64_t n, int64_t k,
+                   const void* a, const void* b, void* out) {
   auto x = static_cast<const T*>(a), y = static_cast<const T*>(b);
   auto z = static_cast<T*>(out);
   std::fill_n(z, m * n, T(0));
   for (int64_t i = 0; i < m; ++i) {
     for (int64_t p = 0; p < k; ++p) {
       T factor = s.transpose_a ? x[p * m + i] : x[i * k + p];
-      for (int64_t j = 0; j < n; ++j) z[i * n + j] += T(factor * (s.transpose_b ? y[j * k + p] : y[p * n + j]));
+      for (int64_t j = 0; j < n; ++j)
+        z[i * n + j] += T(factor * (s.transpose_b ? y[j * k + p] : y[p * n + j]));
     }
   }
 }
@@ -69,8 +70,8 @@ std::shared_ptr<void> prepare_product(const Node& node, std::string_view a, std:
 }
 
 [[noreturn]] void inner_clash(const Node& node, const Shape& a, const Shape& b) {
-  throw invalid_argument("{} (node '{}'): the inner dimensions of {} and {} differ", node.op(), node.name(),
-                         a, b);
+  throw invalid_argument("{} (node '{}'): the inner dimensions of {} and {} differ", node.op(),
+                         node.name(), a, b);
 }
 
 void matmul_shape(ShapeContext& c) {
@@ -85,7 +86,8 @@ void matmul_kernel(KernelContext& c) {
   const auto& s = c.state<MatMulState>();
   const Shape &a = c.in(0).shape(), &b = c.in(1).shape();
   if (a.rank() != 2 || b.rank() != 2) {
-    throw invalid_argument("MatMul multiplies matrices, but its inputs have shapes {} and {}", a, b);
+    throw invalid_argument("MatMul multiplies matrices, but its inputs have shapes {} and {}", a,
+                           b);
   }
   int64_t m = a[s.transpose_a], k = a[!s.transpose_a], n = b[!s.transpose_b];
   if (b[s.transpose_b] != k) inner_clash(c.node(), a, b);
@@ -97,7 +99,8 @@ Values matmul_gradient(GradContext& g) {
   bool ta = g.attr<bool>("transpose_a"), tb = g.attr<bool>("transpose_b");
   Output a = g.x(0), b = g.x(1), dy = g.dy(0);
   auto product = [&](Output l, Output r, bool tl, bool tr, std::string which) {
-    return g.op("MatMul", {l, r}, {{"transpose_a", tl}, {"transpose_b", tr}, {std::move(which), true}});
+    return g.op("MatMul", {l, r},
+                {{"transpose_a", tl}, {"transpose_b", tr}, {std::move(which), true}});
   };
   Output ga = ta ? product(b, dy, tb, true, "grad_a") : product(dy, b, false, !tb, "grad_a");
   Output gb = tb ? product(dy, a, true, ta, "grad_b") : product(a, dy, !ta, false, "grad_b");
@@ -132,8 +135,9 @@ Shape batch_of(const Shape& shape) {
 Shape batch_product_shape(const Node& node, const Shape& x, const Shape& y, bool ax, bool ay) {
   int rx = x.rank(), ry = y.rank();
   if (rx < 2 || ry < 2) {
-    throw invalid_argument("{} (node '{}') multiplies matrices, but its inputs have shapes {} and {}",
-                           node.op(), node.name(), x, y);
+    throw invalid_argument(
+        "{} (node '{}') multiplies matrices, but its inputs have shapes {} and {}", node.op(),
+        node.name(), x, y);
   }
   int64_t kx = x[ax ? rx - 2 : rx - 1], ky = y[ay ? ry - 1 : ry - 2];
   if (kx >= 0 && ky >= 0 && kx != ky) inner_clash(node, x, y);
@@ -145,7 +149,8 @@ Shape batch_product_shape(const Node& node, const Shape& x, const Shape& y, bool
 
 void batch_matmul_shape(ShapeContext& c) {
   if (!c.in(0).known_rank() || !c.in(1).known_rank()) return c.out(0, Shape::unknown());
-  c.out(0, batch_product_shape(c.node(), c.in(0), c.in(1), c.attr<bool>("adj_x"), c.attr<bool>("adj_y")));
+  c.out(0, batch_product_shape(c.node(), c.in(0), c.in(1), c.attr<bool>("adj_x"),
+                               c.attr<bool>("adj_y")));
 }
 
 void batch_matmul_kernel(KernelContext& c) {
@@ -171,7 +176,8 @@ Values batch_matmul_gradient(GradContext& g) {
   bool ax = g.attr<bool>("adj_x"), ay = g.attr<bool>("adj_y");
   Output x = g.x(0), y = g.x(1), dy = g.dy(0);
   auto product = [&](Output l, Output r, bool al, bool ar, std::string which) {
-    return g.op("BatchMatMulV2", {l, r}, {{"adj_x", al}, {"adj_y", ar}, {std::move(which), true}}, "MatMul");
+    return g.op("BatchMatMulV2", {l, r}, {{"adj_x", al}, {"adj_y", ar}, {std::move(which), true}},
+                "MatMul");
   };
   Output gx = ax ? product(y, dy, ay, true, "grad_x") : product(dy, y, false, !ay, "grad_x");
   Output gy = ay ? product(dy, x, true, ax, "grad_y") : product(x, dy, !ax, false, "grad_y");
@@ -222,8 +228,8 @@ struct BiasDims {
 
 BiasDims bias_dims(const Node& node, const Shape& value, bool channels_first) {
   if (value.rank() < 2) {
-    throw invalid_argument("{} (node '{}') needs a value of two or more dimensions, not {}", node.op(),
-                           node.name(), value);
+    throw invalid_argument("{} (node '{}') needs a value of two or more dimensions, not {}",
+                           node.op(), node.name(), value);
   }
   int axis = channels_first ? 1 : value.rank() - 1;
   BiasDims dims{.channels = value[axis]};
@@ -250,8 +256,9 @@ void bias_add(KernelContext& c) {
   const Tensor &value = c.in(0), &bias = c.in(1);
   BiasDims d = bias_dims(c.node(), value.shape(), c.state<BiasState>().channels_first);
   if (bias.size() != d.channels) {
-    throw invalid_argument("BiasAdd: the bias has {} elements, but the value of shape {} has {} channels",
-                           bias.size(), value.shape(), d.channels);
+    throw invalid_argument(
+        "BiasAdd: the bias has {} elements, but the value of shape {} has {} channels", bias.size(),
+        value.shape(), d.channels);
   }
   Tensor& out = c.out(0, value.shape());
   const T *from = value.data<T>(), *b = bias.data<T>();
@@ -259,6 +266,12 @@ void bias_add(KernelContext& c) {
   if (d.inner != 1) {
     for (int64_t r = 0; r < d.outer * d.channels; ++r, from += d.inner, to += d.inner) {
       for (int64_t j = 0; j < d.inner; ++j) to[j] = T(from[j] + b[r % d.channels]);
+    }
+    return;
+  }
+  if (d.channels < 16) {  // too short for vectors
+    for (int64_t r = 0; r < d.outer; ++r, from += d.channels, to += d.channels) {
+      for (int64_t j = 0; j < d.channels; ++j) to[j] = T(from[j] + b[j]);
     }
     return;
   }
@@ -299,7 +312,9 @@ void bias_add_grad(KernelContext& c) {
   }
 }
 
-bool channels_first(const Node& node) { return node.attrs().get<std::string>("data_format") == "NCHW"; }
+bool channels_first(const Node& node) {
+  return node.attrs().get<std::string>("data_format") == "NCHW";
+}
 
 void bias_add_shape(ShapeContext& c) {
   Shape bias = c.with_rank(1, 1), value = c.in(0);
@@ -307,7 +322,8 @@ void bias_add_shape(ShapeContext& c) {
     int axis = channels_first(c.node()) ? 1 : value.rank() - 1;
     Shape channels = Shape{value[axis]};
     if (!channels.compatible_with(bias)) {
-      throw invalid_argument("BiasAdd: the bias {} does not fit the channels of the value {}", bias, value);
+      throw invalid_argument("BiasAdd: the bias {} does not fit the channels of the value {}", bias,
+                             value);
     }
     if (value[axis] < 0) value[axis] = bias[0];
   }
@@ -321,17 +337,21 @@ void bias_add_grad_shape(ShapeContext& c) {
 }
 
 Values bias_add_gradient(GradContext& g) {
-  return {g.dy(0), g.op("BiasAddGrad", {g.dy(0)}, {{"data_format", g.attr<std::string>("data_format")}})};
+  return {g.dy(0),
+          g.op("BiasAddGrad", {g.dy(0)}, {{"data_format", g.attr<std::string>("data_format")}})};
 }
 
 Values bias_add_grad_gradient(GradContext& g) {
   Graph& graph = g.graph();
   Output shape = shape_of(graph, g.x(0)), bias_shape = shape_of(graph, g.dy(0));
   Output expanded_shape, multiples;
-  auto joined = [&](std::vector<Arg> parts) { return concat(graph, parts, number(DType::kInt32, 0)); };
+  auto joined = [&](std::vector<Arg> parts) {
+    return concat(graph, parts, number(DType::kInt32, 0));
+  };
   if (channels_first(g.node())) {
     Output before = ones_like(graph, slice_vector(graph, shape, {}, 1));
-    expanded_shape = joined({before, bias_shape, ones_like(graph, slice_vector(graph, shape, 2, {}))});
+    expanded_shape =
+        joined({before, bias_shape, ones_like(graph, slice_vector(graph, shape, 2, {}))});
     before = slice_vector(graph, shape, {}, 1);
     multiples = joined({before, ints({1}), slice_vector(graph, shape, 2, {})});
   } else {
@@ -352,10 +372,11 @@ constexpr OpDef kBiasAdd = {
     .shape = bias_add_shape,
     .kernel = [](KernelContext& c) { c.state<BiasState>().run(c); },
     .prepare = [](const Node& node) -> std::shared_ptr<void> {
-      return std::make_shared<BiasState>(BiasState{
-          channels_first(node), for_number(node, node.output_type(0), [](auto tag) -> void (*)(KernelContext&) {
-            return bias_add<typename decltype(tag)::type>;
-          })});
+      return std::make_shared<BiasState>(
+          BiasState{channels_first(node),
+                    for_number(node, node.output_type(0), [](auto tag) -> void (*)(KernelContext&) {
+                      return bias_add<typename decltype(tag)::type>;
+                    })});
     },
     .gradient = bias_add_gradient,
     .samples = {"float[2,3] float[3]", "float[2,3,4] float[3] data_format=NCHW"},
@@ -370,10 +391,11 @@ constexpr OpDef kBiasAddGrad = {
     .shape = bias_add_grad_shape,
     .kernel = [](KernelContext& c) { c.state<BiasState>().run(c); },
     .prepare = [](const Node& node) -> std::shared_ptr<void> {
-      return std::make_shared<BiasState>(BiasState{
-          channels_first(node), for_number(node, node.output_type(0), [](auto tag) -> void (*)(KernelContext&) {
-            return bias_add_grad<typename decltype(tag)::type>;
-          })});
+      return std::make_shared<BiasState>(
+          BiasState{channels_first(node),
+                    for_number(node, node.output_type(0), [](auto tag) -> void (*)(KernelContext&) {
+                      return bias_add_grad<typename decltype(tag)::type>;
+                    })});
     },
     .gradient = bias_add_grad_gradient,
     .samples = {"float[2,3]", "float[2,3,4] data_format=NCHW"},

@@ -32,12 +32,14 @@ int64_t inner_of(const Shape& s, int axis) {
 }
 
 // Copies [outer, chunk] into column `offset` of a tensor whose rows have `width` elements, or back.
-void write_column(const Tensor& from, Tensor& to, int64_t outer, int64_t chunk, int64_t width, int64_t offset) {
+void write_column(const Tensor& from, Tensor& to, int64_t outer, int64_t chunk, int64_t width,
+                  int64_t offset) {
   for (int64_t o = 0; o < outer; ++o) {
     copy_elements(to.dtype(), at(to, o * width + offset), at(from, o * chunk), chunk);
   }
 }
-void read_column(const Tensor& from, Tensor& to, int64_t outer, int64_t chunk, int64_t width, int64_t offset) {
+void read_column(const Tensor& from, Tensor& to, int64_t outer, int64_t chunk, int64_t width,
+                 int64_t offset) {
   for (int64_t o = 0; o < outer; ++o) {
     copy_elements(to.dtype(), at(to, o * chunk), at(from, o * width + offset), chunk);
   }
@@ -54,7 +56,8 @@ ConcatInputs concat_v1_inputs(int inputs) { return {0, 1, inputs - 1}; }
 
 Shape joined(const Node& node, Shape out, const Shape& next, int axis) {
   if (out.rank() != next.rank()) {
-    throw invalid_argument("{} (node '{}'): the shapes {} and {} differ in rank", node.op(), node.name(), out, next);
+    throw invalid_argument("{} (node '{}'): the shapes {} and {} differ in rank", node.op(),
+                           node.name(), out, next);
   }
   for (int i = 0; i < out.rank(); ++i) {
     if (i == axis) {
@@ -62,8 +65,9 @@ Shape joined(const Node& node, Shape out, const Shape& next, int axis) {
     } else if (out[i] < 0) {
       out[i] = next[i];
     } else if (next[i] >= 0 && next[i] != out[i]) {
-      throw invalid_argument("{} (node '{}'): {} and {} differ in dimension {}, which is not the axis {}",
-                             node.op(), node.name(), out, next, i, axis);
+      throw invalid_argument(
+          "{} (node '{}'): {} and {} differ in dimension {}, which is not the axis {}", node.op(),
+          node.name(), out, next, i, axis);
     }
   }
   return out;
@@ -88,7 +92,8 @@ void concat_shape(ShapeContext& c, ConcatInputs in) {
 void concat_kernel(KernelContext& c, ConcatInputs in) {
   Shape shape = c.in(in.first).shape();
   int axis = resolve_axis(c.node(), int_at(c.in(in.axis), 0), shape.rank());
-  for (int i = 1; i < in.count; ++i) shape = joined(c.node(), shape, c.in(in.first + i).shape(), axis);
+  for (int i = 1; i < in.count; ++i)
+    shape = joined(c.node(), shape, c.in(in.first + i).shape(), axis);
   Tensor& out = c.out(0, shape);
   int64_t outer = outer_of(shape, axis), width = inner_of(shape, axis), offset = 0;
   for (int i = 0; i < in.count; ++i) {
@@ -99,8 +104,8 @@ void concat_kernel(KernelContext& c, ConcatInputs in) {
   }
 }
 
-// The shapes of the values: constants where all are known. TensorFlow asks one by one until one is not
-// known, and then for all at once.
+// The shapes of the values: constants where all are known. TensorFlow asks one by one until one is
+// not known, and then for all at once.
 std::vector<Output> value_shapes(Graph& graph, std::span<const Output> values) {
   std::vector<Output> shapes;
   for (Output value : values) {
@@ -174,7 +179,10 @@ constexpr OpDef kConcatV2 = {
     .attrs = {{"N", "int"}, {"T", kAnyType}, {"Tidx", kIndexTypes, "int32"}},
     .shape = [](ShapeContext& c) { concat_shape(c, concat_v2_inputs(c.inputs())); },
     .kernel = [](KernelContext& c) { concat_kernel(c, concat_v2_inputs(c.inputs())); },
-    .gradient = [](GradContext& g) { return concat_gradient(g, concat_v2_inputs(int(g.node().inputs().size()))); },
+    .gradient =
+        [](GradContext& g) {
+          return concat_gradient(g, concat_v2_inputs(int(g.node().inputs().size())));
+        },
     .samples = {"float[2,3] float[2,1] int32[]{1}", "float[2,3] float[1,3] float[2,3] int32[]{-2}",
                 "string[2]{a,b} string[1]{c} int32[]{0}"},
 };
@@ -187,7 +195,10 @@ constexpr OpDef kConcat = {
     .attrs = {{"N", "int"}, {"T", kAnyType}},
     .shape = [](ShapeContext& c) { concat_shape(c, concat_v1_inputs(c.inputs())); },
     .kernel = [](KernelContext& c) { concat_kernel(c, concat_v1_inputs(c.inputs())); },
-    .gradient = [](GradContext& g) { return concat_gradient(g, concat_v1_inputs(int(g.node().inputs().size()))); },
+    .gradient =
+        [](GradContext& g) {
+          return concat_gradient(g, concat_v1_inputs(int(g.node().inputs().size())));
+        },
     .samples = {"int32[]{1} float[2,3] float[2,1]"},
 };
 
@@ -221,8 +232,9 @@ constexpr OpDef kConcatOffset = {
 
 int64_t split_part(const Node& node, const Shape& x, int axis, int64_t parts) {
   if (x[axis] >= 0 && x[axis] % parts != 0) {
-    throw invalid_argument("Split (node '{}'): dimension {} of {} cannot be cut into {} equal parts", node.name(),
-                           axis, x, parts);
+    throw invalid_argument(
+        "Split (node '{}'): dimension {} of {} cannot be cut into {} equal parts", node.name(),
+        axis, x, parts);
   }
   return x[axis] < 0 ? -1 : x[axis] / parts;
 }
@@ -256,7 +268,8 @@ void split_into(KernelContext& c, const Tensor& x, int axis, std::span<const int
 void split_kernel(KernelContext& c) {
   const Tensor& x = c.in(1);
   int axis = resolve_axis(c.node(), int_at(c.in(0), 0), x.shape().rank());
-  std::vector<int64_t> sizes(size_t(c.outputs()), split_part(c.node(), x.shape(), axis, c.outputs()));
+  std::vector<int64_t> sizes(size_t(c.outputs()),
+                             split_part(c.node(), x.shape(), axis, c.outputs()));
   split_into(c, x, axis, sizes);
 }
 
@@ -277,7 +290,9 @@ constexpr OpDef kSplit = {
     .attrs = {{"num_split", "int"}, {"T", kAnyType}},
     .shape = split_shape,
     .kernel = split_kernel,
-    .gradient = [](GradContext& g) -> Values { return {{}, concat_grads(g, g.x(0))}; },
+    .gradient = [](GradContext& g) -> Values {
+      return {{}, concat_grads(g, g.x(0))};
+    },
     .samples = {"int32[]{1} float[2,4] num_split=2"},
 };
 
@@ -288,8 +303,8 @@ std::vector<int64_t> split_sizes(const Node& node, const Shape& x, int axis, con
   for (int64_t& size : sizes) (size < 0 ? (void)(open = &size) : (void)(known += size));
   if (open) *open = x[axis] - known;
   if (int(sizes.size()) != node.outputs() || (open ? *open < 0 : known != x[axis])) {
-    throw invalid_argument("SplitV (node '{}'): the sizes {} do not add up to dimension {} of {}", node.name(),
-                           wanted.text(), axis, x);
+    throw invalid_argument("SplitV (node '{}'): the sizes {} do not add up to dimension {} of {}",
+                           node.name(), wanted.text(), axis, x);
   }
   return sizes;
 }
@@ -297,7 +312,8 @@ std::vector<int64_t> split_sizes(const Node& node, const Shape& x, int axis, con
 void split_v_shape(ShapeContext& c) {
   const Shape& x = c.in(0);
   const Tensor *sizes = c.constant(1), *axis_value = c.constant(2);
-  int axis = x.known_rank() && axis_value ? resolve_axis(c.node(), int_at(*axis_value, 0), x.rank()) : -1;
+  int axis =
+      x.known_rank() && axis_value ? resolve_axis(c.node(), int_at(*axis_value, 0), x.rank()) : -1;
   for (int i = 0; i < c.node().outputs(); ++i) {
     if (axis < 0) {
       c.out(i, x.known_rank() ? Shape::unknown_of_rank(x.rank()) : Shape::unknown());
@@ -305,7 +321,9 @@ void split_v_shape(ShapeContext& c) {
     }
     Shape part = x;
     part[axis] = -1;
-    if (sizes) part[axis] = x[axis] < 0 ? int_at(*sizes, i) : split_sizes(c.node(), x, axis, *sizes)[size_t(i)];
+    if (sizes)
+      part[axis] =
+          x[axis] < 0 ? int_at(*sizes, i) : split_sizes(c.node(), x, axis, *sizes)[size_t(i)];
     c.out(i, part);
   }
 }
@@ -323,7 +341,9 @@ constexpr OpDef kSplitV = {
           int axis = resolve_axis(c.node(), int_at(c.in(2), 0), x.shape().rank());
           split_into(c, x, axis, split_sizes(c.node(), x.shape(), axis, c.in(1)));
         },
-    .gradient = [](GradContext& g) -> Values { return {concat_grads(g, g.x(2)), {}, {}}; },
+    .gradient = [](GradContext& g) -> Values {
+      return {concat_grads(g, g.x(2)), {}, {}};
+    },
     .samples = {"float[2,5] int32[2]{2,-1} int32[]{1} num_split=2"},
 };
 
@@ -346,7 +366,8 @@ void pack_shape(ShapeContext& c) {
   Shape shape = c.in(0);
   for (int i = 1; i < c.inputs(); ++i) shape = shape.merged_with(c.in(i));
   if (!shape.known_rank()) return c.out(0, shape);
-  c.out(0, with_axis(shape, resolve_axis(c.node(), c.attr<int64_t>("axis"), shape.rank() + 1), c.inputs()));
+  c.out(0, with_axis(shape, resolve_axis(c.node(), c.attr<int64_t>("axis"), shape.rank() + 1),
+                     c.inputs()));
 }
 
 void pack_kernel(KernelContext& c) {
@@ -356,8 +377,9 @@ void pack_kernel(KernelContext& c) {
   int64_t outer = outer_of(shape, axis), chunk = inner_of(shape, axis);
   for (int i = 0; i < c.inputs(); ++i) {
     if (c.in(i).shape() != shape) {
-      throw invalid_argument("Pack needs values of one shape, but value 0 has {} and value {} has {}", shape, i,
-                             c.in(i).shape());
+      throw invalid_argument(
+          "Pack needs values of one shape, but value 0 has {} and value {} has {}", shape, i,
+          c.in(i).shape());
     }
     write_column(c.in(i), out, outer, chunk, chunk * c.inputs(), chunk * i);
   }
@@ -366,7 +388,8 @@ void pack_kernel(KernelContext& c) {
 Values pack_gradient(GradContext& g) {
   std::vector<Output> dy = {g.dy(0)};
   int64_t count = int64_t(g.node().inputs().size());
-  Node& parts = g.graph().add_node("Unpack", dy, {{"num", count}, {"axis", g.attr<int64_t>("axis")}}, "unstack");
+  Node& parts = g.graph().add_node("Unpack", dy,
+                                   {{"num", count}, {"axis", g.attr<int64_t>("axis")}}, "unstack");
   Values grads;
   for (int i = 0; i < parts.outputs(); ++i) grads.push_back(parts.output(i));
   return grads;
@@ -382,7 +405,8 @@ constexpr OpDef kPack = {
     .kernel = pack_kernel,
     .prepare = prepare_axis,
     .gradient = pack_gradient,
-    .samples = {"float[2,3] float[2,3]", "float[2,3] float[2,3] axis=-1", "string[]{a} string[]{b}"},
+    .samples = {"float[2,3] float[2,3]", "float[2,3] float[2,3] axis=-1",
+                "string[]{a} string[]{b}"},
 };
 
 Shape without_axis(const Shape& shape, int axis) {
@@ -396,8 +420,8 @@ Shape without_axis(const Shape& shape, int axis) {
 int unpack_axis(const Node& node, const Shape& x, int64_t axis_value) {
   int axis = resolve_axis(node, axis_value, x.rank());
   if (x[axis] >= 0 && x[axis] != node.outputs()) {
-    throw invalid_argument("Unpack (node '{}') makes {} tensors, but dimension {} of {} is {}", node.name(),
-                           node.outputs(), axis, x, x[axis]);
+    throw invalid_argument("Unpack (node '{}') makes {} tensors, but dimension {} of {} is {}",
+                           node.name(), node.outputs(), axis, x, x[axis]);
   }
   return axis;
 }
@@ -422,7 +446,8 @@ void unpack_kernel(KernelContext& c) {
 Values unpack_gradient(GradContext& g) {
   std::vector<Output> dys;
   for (int i = 0; i < g.node().outputs(); ++i) dys.push_back(g.dy(i));
-  return {g.graph().add("Pack", std::span<const Output>(dys), {{"axis", g.attr<int64_t>("axis")}}, "stack")};
+  return {g.graph().add("Pack", std::span<const Output>(dys), {{"axis", g.attr<int64_t>("axis")}},
+                        "stack")};
 }
 
 constexpr OpDef kUnpack = {
@@ -442,12 +467,14 @@ constexpr OpDef kUnpack = {
 
 Shape tiled(const Shape& x, const Tensor& multiples) {
   if (multiples.size() != x.rank()) {
-    throw invalid_argument("Tile of shape {} needs {} multiples, but got {}", x, x.rank(), multiples.size());
+    throw invalid_argument("Tile of shape {} needs {} multiples, but got {}", x, x.rank(),
+                           multiples.size());
   }
   Shape out;
   for (int i = 0; i < x.rank(); ++i) {
     int64_t times = int_at(multiples, i);
-    if (times < 0) throw invalid_argument("Tile: the multiples {} hold a negative number", multiples.text());
+    if (times < 0)
+      throw invalid_argument("Tile: the multiples {} hold a negative number", multiples.text());
     out.push_back(x[i] < 0 ? -1 : x[i] * times);
   }
   return out;
@@ -490,8 +517,9 @@ Values tile_gradient(GradContext& g) {
   Output turned = node(graph, "Transpose", {pairs, ints({1, 0})}, {}, "transpose");
   Output split_shape = reshape(graph, turned, ints({-1}));
   Output axes = range(graph, size_of(graph, split_shape), 2);
-  Output dy = reshape(graph, g.dy(0), split_shape);
-  return {reduce_sum(graph, dy, axes), {}};
+  Output sum = reduce_sum(graph, reshape(graph, g.dy(0), split_shape), axes);
+  graph.set_shape(sum, g.x(0).shape());
+  return {sum, {}};
 }
 
 constexpr OpDef kTile = {
@@ -529,8 +557,8 @@ Shape permuted(const Node& node, const Shape& x, const Tensor& perm, int64_t* ax
     out.push_back(x[int(axis)]);
   }
   if (seen != (1u << x.rank()) - 1) {
-    throw invalid_argument("Transpose (node '{}'): {} is not a permutation of the dimensions of {}", node.name(),
-                           perm.text(), x);
+    throw invalid_argument("Transpose (node '{}'): {} is not a permutation of the dimensions of {}",
+                           node.name(), perm.text(), x);
   }
   return out;
 }
@@ -539,7 +567,8 @@ void transpose_shape(ShapeContext& c) {
   const Shape& x = c.in(0);
   if (!x.known_rank()) return c.out(0, Shape::unknown());
   int64_t axes[Shape::kMaxRank];
-  c.out(0, c.constant(1) ? permuted(c.node(), x, *c.constant(1), axes) : Shape::unknown_of_rank(x.rank()));
+  c.out(0, c.constant(1) ? permuted(c.node(), x, *c.constant(1), axes)
+                         : Shape::unknown_of_rank(x.rank()));
 }
 
 // A transposition reads a window that covers the whole tensor, in another order of steps.
@@ -560,16 +589,45 @@ constexpr OpDef kTranspose = {
     .attrs = {{"T", kAnyType}, {"Tperm", kIndexTypes, "int32"}},
     .shape = transpose_shape,
     .kernel = transpose_kernel,
-    .gradient =
-        [](GradContext& g) -> Values {
-          Output inverse = g.op("InvertPermutation", {g.x(1)});
-          return {g.op("Transpose", {g.dy(0), inverse}, {}, "transpose"), {}};
-        },
+    .gradient = [](GradContext& g) -> Values {
+      Output inverse = g.op("InvertPermutation", {g.x(1)});
+      return {g.op("Transpose", {g.dy(0), inverse}, {}, "transpose"), {}};
+    },
     .samples = {"float[2,3] int32[2]{1,0}", "float[2,3,4] int32[3]{2,0,1}"},
 };
 
-constexpr const OpDef* kRows[] = {&kConcatV2, &kConcat, &kConcatOffset, &kSplit,    &kSplitV,
-                                  &kPack,     &kUnpack, &kTile,         &kTranspose};
+// --- ReverseV2 ----------------------------------------------------------------------------------
+
+// Reads the whole tensor with negative steps along the named axes.
+void reverse_kernel(KernelContext& c) {
+  const Tensor &x = c.in(0), &axes = c.in(1);
+  Tensor& out = c.out(0, x.shape());
+  int64_t begin[Shape::kMaxRank] = {};
+  Window window = plain_window(x.shape(), begin, x.shape());
+  for (int64_t i = 0; i < axes.size(); ++i) {
+    int axis = resolve_axis(c.node(), int_at(axes, i), x.shape().rank());
+    window.start += (window.sizes[axis] - 1) * window.steps[axis];
+    window.steps[axis] = -window.steps[axis];
+  }
+  read_window(window, x, out);
+}
+
+constexpr OpDef kReverseV2 = {
+    .name = "ReverseV2",
+    .doc = "The input with the order of the elements along some axes turned round.",
+    .inputs = {{"tensor", "T"}, {"axis", "Tidx"}},
+    .outputs = {{"output", "T"}},
+    .attrs = {{"Tidx", kIndexTypes, "int32"}, {"T", kAnyType}},
+    .shape = same_shape,
+    .kernel = reverse_kernel,
+    .gradient = [](GradContext& g) -> Values {
+      return {g.op("ReverseV2", {g.dy(0), g.x(1)}), {}};
+    },
+    .samples = {"float[2,3] int32[1]{1}", "float[2,3,2] int32[2]{0,-1}"},
+};
+
+constexpr const OpDef* kRows[] = {&kReverseV2, &kConcatV2, &kConcat, &kConcatOffset, &kSplit,
+                                  &kSplitV,    &kPack,     &kUnpack, &kTile,         &kTranspose};
 
 }  // namespace
 

@@ -7,6 +7,7 @@
 #include "kernel/context.h"
 #include "ops/families.h"
 #include "ops/grad_nodes.h"
+#include "ops/plain_block.h"
 #include "ops/types.h"
 
 namespace capstan {
@@ -52,9 +53,10 @@ Values linear_grad(GradContext& g, std::string_view op) {
   return {first, zeros_like(g.graph(), g.x(1))};
 }
 
-Values elu_grad_gradient(GradContext& g) {
+// Elu and Selu bend where their value is negative: there the gradient depends on the value.
+Values bent_grad_gradient(GradContext& g, std::string_view op) {
   Graph& graph = g.graph();
-  Output y = g.x(1), first = g.op("EluGrad", {g.dy(0), y});
+  Output y = g.x(1), first = g.op(op, {g.dy(0), y});
   Output negative = node(graph, "Less", {y, number(y.dtype(), 0)});
   Output product = mul(graph, g.dy(0), g.x(0));
   return {first, g.op("Select", {negative, product, zeros_like(graph, y)})};
@@ -84,24 +86,51 @@ constexpr OpDef kReluGrad =
 constexpr OpDef kRelu6 =
     activation("Relu6", "min(max(features, 0), 6).", kNumberTypes, relu6_block,
                [](GradContext& g) { return by_output(g, "Relu6Grad"); }, {"float[2,3](-2,8)"});
-constexpr OpDef kRelu6Grad =
-    activation_grad("Relu6Grad", "gradients where 0 < features < 6, else 0.", kNumberTypes, "features",
-                    relu6_grad_block, [](GradContext& g) { return linear_grad(g, "Relu6Grad"); });
-constexpr OpDef kElu = activation("Elu", "features, or exp(features) - 1 where negative.", kRealTypes,
-                                  elu_block, [](GradContext& g) { return by_output(g, "EluGrad"); });
-constexpr OpDef kEluGrad =
-    activation_grad("EluGrad", "gradients, times (outputs + 1) where outputs are negative.", kRealTypes,
-                    "outputs", elu_grad_block, elu_grad_gradient);
-constexpr OpDef kSoftplus =
-    activation("Softplus", "log(exp(features) + 1).", kRealTypes, softplus_block, softplus_gradient);
+constexpr OpDef kRelu6Grad = activation_grad(
+    "Relu6Grad", "gradients where 0 < features < 6, else 0.", kNumberTypes, "features",
+    relu6_grad_block, [](GradContext& g) { return linear_grad(g, "Relu6Grad"); });
+constexpr OpDef kElu =
+    activation("Elu", "features, or exp(features) - 1 where negative.", kRealTypes, elu_block,
+               [](GradContext& g) { return by_output(g, "EluGrad"); });
+constexpr OpDef kEluGrad = activation_grad(
+    "EluGrad", "gradients, times (outputs + 1) where outputs are negative.", kRealTypes, "outputs",
+    elu_grad_block, [](GradContext& g) { return bent_grad_gradient(g, "EluGrad"); });
+constexpr OpDef kSoftplus = activation("Softplus", "log(exp(features) + 1).", kRealTypes,
+                                       softplus_block, softplus_gradient);
 constexpr OpDef kSoftplusGrad =
     activation_grad("SoftplusGrad", "gradients / (exp(-features) + 1).", kRealTypes, "features",
                     softplus_grad_block, softplus_grad_gradient);
-constexpr OpDef kSoftsign = activation("Softsign", "features / (|features| + 1).", kRealTypes,
-                                       softsign_block, [](GradContext& g) { return by_input(g, "SoftsignGrad"); });
+constexpr OpDef kSoftsign =
+    activation("Softsign", "features / (|features| + 1).", kRealTypes, softsign_block,
+               [](GradContext& g) { return by_input(g, "SoftsignGrad"); });
 constexpr OpDef kSoftsignGrad =
     activation_grad("SoftsignGrad", "gradients / (|features| + 1)^2.", kRealTypes, "features",
                     softsign_grad_block, nullptr);
+
+// The constants of the paper that names it: outputs keep mean 0 and variance 1.
+constexpr double kSeluScale = 1.0507009873554804934193349852946;
+constexpr double kSeluAlpha = 1.6732632423543772848170429916717;
+
+struct SeluFormula {
+  template <class T>
+  static T of(T x) {
+    return x < 0 ? T(kSeluScale * kSeluAlpha) * std::expm1(x) : T(kSeluScale) * x;
+  }
+};
+struct SeluGradFormula {
+  template <class T>
+  static T of(T dy, T y) {
+    return y < 0 ? dy * (y + T(kSeluScale * kSeluAlpha)) : dy * T(kSeluScale);
+  }
+};
+
+constexpr OpDef kSelu = activation(
+    "Selu", "scale * features, or scale * alpha * (exp(features) - 1).", kRealTypes,
+    plain_unary_block<SeluFormula>, [](GradContext& g) { return by_output(g, "SeluGrad"); });
+constexpr OpDef kSeluGrad =
+    activation_grad("SeluGrad", "The gradient of Selu, told from its outputs.", kRealTypes,
+                    "outputs", plain_binary_block<SeluGradFormula>,
+                    [](GradContext& g) { return bent_grad_gradient(g, "SeluGrad"); });
 
 // --- LeakyRelu: its slope is an attr, so it has kernels -----------------------------------------
 
@@ -123,7 +152,8 @@ template <class T>
 void leaky_relu_grad(KernelContext& c) {
   const Tensor &dy = c.in(0), &x = c.in(1);
   if (dy.shape() != x.shape()) {
-    throw invalid_argument("LeakyReluGrad: gradients {} and features {} differ", dy.shape(), x.shape());
+    throw invalid_argument("LeakyReluGrad: gradients {} and features {} differ", dy.shape(),
+                           x.shape());
   }
   Tensor& dx = c.out(0, x.shape());
   T alpha = T(c.state<LeakyState>().alpha);
@@ -145,11 +175,12 @@ constexpr OpDef kLeakyRelu = {
     .attrs = {{"alpha", "float", "0.2"}, {"T", kRealTypes, "float"}},
     .shape = same_shape,
     .kernel = [](KernelContext& c) { c.state<LeakyState>().run(c); },
-    .prepare = [](const Node& node) {
-      return leaky_state(node, for_real(node, node.output_type(0), [](auto tag) -> Kernel {
-                           return leaky_relu<typename decltype(tag)::type>;
-                         }));
-    },
+    .prepare =
+        [](const Node& node) {
+          return leaky_state(node, for_real(node, node.output_type(0), [](auto tag) -> Kernel {
+                               return leaky_relu<typename decltype(tag)::type>;
+                             }));
+        },
     .gradient = [](GradContext& g) -> Values {
       return {g.op("LeakyReluGrad", {g.dy(0), g.x(0)}, {{"alpha", g.attr<float>("alpha")}})};
     },
@@ -164,11 +195,12 @@ constexpr OpDef kLeakyReluGrad = {
     .attrs = {{"alpha", "float", "0.2"}, {"T", kRealTypes, "float"}},
     .shape = same_shape,
     .kernel = [](KernelContext& c) { c.state<LeakyState>().run(c); },
-    .prepare = [](const Node& node) {
-      return leaky_state(node, for_real(node, node.output_type(0), [](auto tag) -> Kernel {
-                           return leaky_relu_grad<typename decltype(tag)::type>;
-                         }));
-    },
+    .prepare =
+        [](const Node& node) {
+          return leaky_state(node, for_real(node, node.output_type(0), [](auto tag) -> Kernel {
+                               return leaky_relu_grad<typename decltype(tag)::type>;
+                             }));
+        },
     .gradient = [](GradContext& g) -> Values {
       AttrMap alpha = {{"alpha", g.attr<float>("alpha")}};
       Output first = g.op("LeakyReluGrad", {g.dy(0), g.x(1)}, alpha);
@@ -177,9 +209,10 @@ constexpr OpDef kLeakyReluGrad = {
     .samples = {"float[2,3] float[2,3]"},
 };
 
-constexpr const OpDef* kRows[] = {&kRelu,         &kReluGrad, &kRelu6,        &kRelu6Grad, &kElu, &kEluGrad,
-                                  &kSoftplus,     &kSoftplusGrad, &kSoftsign, &kSoftsignGrad,
-                                  &kLeakyRelu,    &kLeakyReluGrad};
+constexpr const OpDef* kRows[] = {&kRelu,     &kReluGrad,     &kRelu6,     &kRelu6Grad,
+                                  &kElu,      &kEluGrad,      &kSoftplus,  &kSoftplusGrad,
+                                  &kSoftsign, &kSoftsignGrad, &kLeakyRelu, &kLeakyReluGrad,
+                                  &kSelu,     &kSeluGrad};
 
 }  // namespace
 

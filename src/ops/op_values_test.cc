@@ -1,5 +1,5 @@
-// Compares our kernels with what TensorFlow's computed for the same samples (tests/golden/op_values.json,
-// recorded by tests/oracle/op_values.py).
+// Compares our kernels with what TensorFlow's computed for the same samples
+// (tests/golden/op_values.json, recorded by tests/oracle/op_values.py).
 
 #include <gtest/gtest.h>
 
@@ -23,7 +23,8 @@ namespace {
 using Json = nlohmann::json;
 
 Json read_golden() {
-  std::ifstream file(std::filesystem::path(CAPSTAN_SOURCE_DIR) / "tests" / "golden" / "op_values.json");
+  std::ifstream file(std::filesystem::path(CAPSTAN_SOURCE_DIR) / "tests" / "golden" /
+                     "op_values.json");
   return Json::parse(file);
 }
 
@@ -80,7 +81,9 @@ void expect_close(double got, double expected, double tolerance) {
 void check_output(const Tensor& got, const Json& expected) {
   ASSERT_EQ(dtype_name(got.dtype()), expected["dtype"].get<std::string>());
   ASSERT_EQ(got.shape(), Shape(expected["shape"].get<std::vector<int64_t>>()));
-  double tolerance = got.dtype() == DType::kFloat ? 2e-6 : got.dtype() == DType::kDouble ? 1e-12 : 0;
+  double tolerance = got.dtype() == DType::kFloat    ? 2e-6
+                     : got.dtype() == DType::kDouble ? 1e-12
+                                                     : 0;
   for (int64_t i = 0; i < got.size(); ++i) {
     SCOPED_TRACE(i);
     expect_close(element(got, i), json_number(expected["values"][size_t(i)]), tolerance);

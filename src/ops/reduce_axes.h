@@ -1,7 +1,7 @@
 #pragma once
 
-// Which elements of a tensor join when axes are reduced: neighbouring dimensions of one kind are merged,
-// so that kernels see rows of contiguous elements.
+// Which elements of a tensor join when axes are reduced: neighbouring dimensions of one kind are
+// merged, so that kernels see rows of contiguous elements.
 
 #include <cstdint>
 

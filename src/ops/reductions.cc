@@ -26,7 +26,8 @@ void reduce_shape(ShapeContext& c) {
   const Shape& x = c.in(0);
   bool keep = c.attr<bool>("keep_dims");
   const Tensor* axes = c.constant(1);
-  if (x.known_rank() && axes) return c.out(0, reduced(x, axes_mask(c.node(), *axes, x.rank()), keep));
+  if (x.known_rank() && axes)
+    return c.out(0, reduced(x, axes_mask(c.node(), *axes, x.rank()), keep));
   // Without the axes only their number may be known: then so is the rank.
   if (keep && x.known_rank()) return c.out(0, Shape::unknown_of_rank(x.rank()));
   c.out(0, Shape::unknown());
@@ -184,8 +185,8 @@ Output tiled_scalar(GradContext& g) {
   return g.op("Tile", {dy, multiples});
 }
 
-// All shapes known. TensorFlow computes how often to repeat as nodes that nobody reads, the first time
-// that a graph reduces this shape over these axes.
+// All shapes known. TensorFlow computes how often to repeat as nodes that nobody reads, the first
+// time that a graph reduces this shape over these axes.
 Output tiled_axes(GradContext& g, const std::vector<int64_t>& axes) {
   Graph& graph = g.graph();
   const Shape& shape = g.x(0).shape();
@@ -243,7 +244,8 @@ Values mean_gradient(GradContext& g) {
 Values extreme_gradient(GradContext& g) {
   Graph& graph = g.graph();
   Output shape = shape_of(graph, g.x(0)), y = g.y(0), dy = g.dy(0);
-  Arg kept = g.attr<bool>("keep_dims") ? Arg(shape_of(graph, y)) : reduced_shape(graph, shape, g.x(1));
+  Arg kept =
+      g.attr<bool>("keep_dims") ? Arg(shape_of(graph, y)) : reduced_shape(graph, shape, g.x(1));
   if (!g.attr<bool>("keep_dims")) {
     y = reshape(graph, y, kept);
     dy = reshape(graph, dy, kept);
@@ -297,12 +299,15 @@ Values prod_gradient(GradContext& g) {
 using Prepare = std::shared_ptr<void> (*)(const Node&);
 using Gradient = Values (*)(GradContext&);
 
-constexpr OpDef reduction(std::string_view name, std::string_view doc, Prepare prepare, Gradient gradient) {
+constexpr OpDef reduction(std::string_view name, std::string_view doc, Prepare prepare,
+                          Gradient gradient) {
   return {.name = name,
           .doc = doc,
           .inputs = {{"input", "T"}, {"reduction_indices", "Tidx"}},
           .outputs = {{"output", "T"}},
-          .attrs = {{"keep_dims", "bool", "false"}, {"T", kNumberTypes}, {"Tidx", kIndexTypes, "int32"}},
+          .attrs = {{"keep_dims", "bool", "false"},
+                    {"T", kNumberTypes},
+                    {"Tidx", kIndexTypes, "int32"}},
           .shape = reduce_shape,
           .kernel = call_reduce,
           .prepare = prepare,
@@ -326,13 +331,16 @@ constexpr OpDef logic(std::string_view name, std::string_view doc, Prepare prepa
 
 constexpr OpDef kSum = reduction("Sum", "The sum over axes.", prepare_reduce<AddUp>, sum_gradient);
 constexpr OpDef kMean = reduction("Mean", "The mean over axes.", prepare_mean, mean_gradient);
-constexpr OpDef kProd = reduction("Prod", "The product over axes.", prepare_reduce<Multiply>, prod_gradient);
+constexpr OpDef kProd =
+    reduction("Prod", "The product over axes.", prepare_reduce<Multiply>, prod_gradient);
 constexpr OpDef kMax =
     reduction("Max", "The largest element over axes.", prepare_reduce<Largest>, extreme_gradient);
 constexpr OpDef kMin =
     reduction("Min", "The smallest element over axes.", prepare_reduce<Smallest>, extreme_gradient);
-constexpr OpDef kAll = logic("All", "Whether all elements over axes are true.", prepare_logic<Both>);
-constexpr OpDef kAny = logic("Any", "Whether any element over axes is true.", prepare_logic<Either>);
+constexpr OpDef kAll =
+    logic("All", "Whether all elements over axes are true.", prepare_logic<Both>);
+constexpr OpDef kAny =
+    logic("Any", "Whether any element over axes is true.", prepare_logic<Either>);
 
 // --- ArgMax, ArgMin, L2Loss ---------------------------------------------------------------------
 
@@ -375,7 +383,9 @@ constexpr OpDef arg_row(std::string_view name, std::string_view doc, Prepare pre
           .doc = doc,
           .inputs = {{"input", "T"}, {"dimension", "Tidx"}},
           .outputs = {{"output", "output_type"}},
-          .attrs = {{"T", kNumberTypes}, {"Tidx", kIndexTypes, "int32"}, {"output_type", kIndexTypes, "int64"}},
+          .attrs = {{"T", kNumberTypes},
+                    {"Tidx", kIndexTypes, "int32"},
+                    {"output_type", kIndexTypes, "int64"}},
           .shape = arg_shape,
           .kernel = [](KernelContext& c) { c.state<Kernel>()(c); },
           .prepare = prepare,
@@ -383,8 +393,10 @@ constexpr OpDef arg_row(std::string_view name, std::string_view doc, Prepare pre
           .samples = {"float[2,3] int32[]{1}", "float[2,3] int32[]{0} output_type=int32"}};
 }
 
-constexpr OpDef kArgMax = arg_row("ArgMax", "The first place of the largest element along an axis.", prepare_arg<true>);
-constexpr OpDef kArgMin = arg_row("ArgMin", "The first place of the smallest element along an axis.", prepare_arg<false>);
+constexpr OpDef kArgMax =
+    arg_row("ArgMax", "The first place of the largest element along an axis.", prepare_arg<true>);
+constexpr OpDef kArgMin =
+    arg_row("ArgMin", "The first place of the smallest element along an axis.", prepare_arg<false>);
 
 template <class T>
 void l2_loss(KernelContext& c) {
@@ -418,8 +430,8 @@ constexpr OpDef kL2Loss = {
     .samples = {"float[2,3]"},
 };
 
-constexpr const OpDef* kRows[] = {&kSum, &kMean, &kProd, &kMax, &kMin, &kAll, &kAny, &kArgMax, &kArgMin,
-                                  &kL2Loss};
+constexpr const OpDef* kRows[] = {&kSum, &kMean, &kProd,   &kMax,    &kMin,
+                                  &kAll, &kAny,  &kArgMax, &kArgMin, &kL2Loss};
 
 }  // namespace
 

@@ -28,11 +28,13 @@ double parse_number(std::string_view text) {
   return value;
 }
 
-// The part between `open` and `close`, cut off the front of `text`; nothing when it does not start so.
+// The part between `open` and `close`, cut off the front of `text`; nothing when it does not start
+// so.
 std::optional<std::string_view> bracketed(std::string_view& text, char open, char close) {
   if (text.empty() || text[0] != open) return std::nullopt;
   size_t end = text.find(close);
-  if (end == std::string_view::npos) throw invalid_argument("'{}' in a sample lacks its '{}'", text, close);
+  if (end == std::string_view::npos)
+    throw invalid_argument("'{}' in a sample lacks its '{}'", text, close);
   std::string_view inside = text.substr(1, end - 1);
   text.remove_prefix(end + 1);
   return inside;
@@ -60,7 +62,8 @@ void set_element(Tensor& t, int64_t i, double value) {
     case DType::kInt16: t.data<int16_t>()[i] = int16_t(value); break;
     case DType::kInt32:
     case DType::kInt64: set_int(t, i, int64_t(value)); break;
-    default: throw invalid_argument("a sample cannot give elements of type {}", dtype_name(t.dtype()));
+    default:
+      throw invalid_argument("a sample cannot give elements of type {}", dtype_name(t.dtype()));
   }
 }
 
@@ -77,7 +80,8 @@ Tensor parse_tensor(std::string_view word, DType reals, Draws& draws) {
   Tensor t(dtype, shape);
   if (auto values = bracketed(rest, '{', '}')) {
     std::vector<std::string_view> items = split(*values, ',');
-    if (int64_t(items.size()) != t.size()) throw invalid_argument("'{}' does not give {} values", word, t.size());
+    if (int64_t(items.size()) != t.size())
+      throw invalid_argument("'{}' does not give {} values", word, t.size());
     for (int64_t i = 0; i < t.size(); ++i) {
       if (dtype == DType::kString) {
         t.data<std::string>()[i] = std::string(items[size_t(i)]);
@@ -87,7 +91,8 @@ Tensor parse_tensor(std::string_view word, DType reals, Draws& draws) {
     }
     return t;
   }
-  double low = is_floating(dtype) || dtype == DType::kBool ? -1 : 0, high = is_floating(dtype) ? 1 : 5;
+  double low = is_floating(dtype) || dtype == DType::kBool ? -1 : 0,
+         high = is_floating(dtype) ? 1 : 5;
   if (auto bounds = bracketed(rest, '(', ')')) {
     std::vector<std::string_view> items = split(*bounds, ',');
     if (items.size() != 2) throw invalid_argument("'{}' in a sample needs two bounds", word);
@@ -110,7 +115,8 @@ Sample parse_sample(const OpDef& def, std::string_view text, DType reals) {
     }
     std::string_view name = word.substr(0, equals);
     const AttrDef* attr = find_attr(def, name);
-    if (!attr) throw invalid_argument("the sample '{}' of {} names an unknown attr", text, def.name);
+    if (!attr)
+      throw invalid_argument("the sample '{}' of {} names an unknown attr", text, def.name);
     sample.attrs.set(std::string(name), *default_attr({name, attr->kind, word.substr(equals + 1)}));
   }
   return sample;

@@ -16,9 +16,9 @@ struct Sample {
   AttrMap attrs;
 };
 
-// `text` as OpDef::samples says. Numbers not given are drawn from a fixed seed. Inputs written as float
-// become elements of type `reals`, so that finite differences can be taken in double precision.
-// Throws InvalidArgument naming the word that cannot be read.
+// `text` as OpDef::samples says. Numbers not given are drawn from a fixed seed. Inputs written as
+// float become elements of type `reals`, so that finite differences can be taken in double
+// precision. Throws InvalidArgument naming the word that cannot be read.
 Sample parse_sample(const OpDef& def, std::string_view text, DType reals = DType::kFloat);
 
 }  // namespace capstan

@@ -18,8 +18,8 @@ namespace {
 // The shape of x[begin : begin + size]; -1 in size means the rest.
 Shape slice_size(const Shape& x, const Tensor& begin, const Tensor& size) {
   if (begin.size() != x.rank() || size.size() != x.rank()) {
-    throw invalid_argument("Slice of shape {} needs {} begins and sizes, but got {} and {}", x, x.rank(),
-                           begin.size(), size.size());
+    throw invalid_argument("Slice of shape {} needs {} begins and sizes, but got {} and {}", x,
+                           x.rank(), begin.size(), size.size());
   }
   Shape out;
   for (int i = 0; i < x.rank(); ++i) {
@@ -27,7 +27,8 @@ Shape slice_size(const Shape& x, const Tensor& begin, const Tensor& size) {
     if (n == -1 && x[i] >= 0) n = x[i] - from;
     bool inside = from >= 0 && n >= -1 && (x[i] < 0 || from + n <= x[i]);
     if (!inside) {
-      throw invalid_argument("Slice: {} elements from {} do not lie within dimension {} of {}", n, from, i, x);
+      throw invalid_argument("Slice: {} elements from {} do not lie within dimension {} of {}", n,
+                             from, i, x);
     }
     out.push_back(n);
   }
@@ -71,27 +72,30 @@ Values slice_gradient(GradContext& g) {
 
 constexpr OpDef kSlice = {
     .name = "Slice",
-    .doc = "A window of the input: `size` elements from `begin` in each dimension, -1 for the rest.",
+    .doc =
+        "A window of the input: `size` elements from `begin` in each dimension, -1 for the rest.",
     .inputs = {{"input", "T"}, {"begin", "Index"}, {"size", "Index"}},
     .outputs = {{"output", "T"}},
     .attrs = {{"T", kAnyType}, {"Index", kIndexTypes}},
     .shape = slice_shape,
     .kernel = slice_kernel,
     .gradient = slice_gradient,
-    .samples = {"float[4,3] int32[2]{1,0} int32[2]{2,-1}", "string[3]{a,b,c} int64[1]{1} int64[1]{2}"},
+    .samples = {"float[4,3] int32[2]{1,0} int32[2]{2,-1}",
+                "string[3]{a,b,c} int64[1]{1} int64[1]{2}"},
 };
 
 // --- Pad ----------------------------------------------------------------------------------------
 
 Shape padded(const Shape& x, const Tensor& paddings) {
   if (paddings.size() != 2 * x.rank()) {
-    throw invalid_argument("Pad of shape {} needs paddings of shape [{},2], but got {}", x, x.rank(),
-                           paddings.shape());
+    throw invalid_argument("Pad of shape {} needs paddings of shape [{},2], but got {}", x,
+                           x.rank(), paddings.shape());
   }
   Shape out;
   for (int i = 0; i < x.rank(); ++i) {
     int64_t before = int_at(paddings, 2 * i), after = int_at(paddings, 2 * i + 1);
-    if (before < 0 || after < 0) throw invalid_argument("Pad: the paddings {} hold a negative number", paddings.text());
+    if (before < 0 || after < 0)
+      throw invalid_argument("Pad: the paddings {} hold a negative number", paddings.text());
     out.push_back(x[i] < 0 ? -1 : x[i] + before + after);
   }
   return out;
@@ -157,6 +161,7 @@ constexpr OpDef kPadV2 = {
                    [&](auto tag) { fill_with<typename decltype(tag)::type>(out, c.in(2)); });
           write_padded(c.in(0), c.in(1), out);
         },
+    .gradient = pad_gradient,
     .samples = {"float[2,3] int32[2,2]{0,1,2,0} float[]{7}"},
 };
 
@@ -188,19 +193,21 @@ struct StridedWindow {
 // Null tensors stand for values that are not known yet.
 class SliceReader {
  public:
-  SliceReader(const Shape& x, const Tensor* begin, const Tensor* end, const Tensor* strides, int count,
-              const SliceMasks& masks)
+  SliceReader(const Shape& x, const Tensor* begin, const Tensor* end, const Tensor* strides,
+              int count, const SliceMasks& masks)
       : x_(x), begin_(begin), end_(end), strides_(strides), count_(count), masks_(masks) {}
 
   StridedWindow read() {
     int ellipses = std::popcount(masks_.ellipsis & bits(count_));
-    if (ellipses > 1) throw invalid_argument("StridedSlice takes one ellipsis, but got {}", ellipses);
+    if (ellipses > 1)
+      throw invalid_argument("StridedSlice takes one ellipsis, but got {}", ellipses);
     int new_axes = std::popcount(masks_.new_axis & ~masks_.ellipsis & bits(count_));
     int named = count_ - ellipses - new_axes;
     if (named > x_.rank()) {
       throw invalid_argument("StridedSlice: {} indices are too many for the shape {}", named, x_);
     }
-    int open = x_.rank() - named;  // dimensions that the ellipsis stands for, at the end if not written
+    int open =
+        x_.rank() - named;  // dimensions that the ellipsis stands for, at the end if not written
     for (int i = 0; i < count_; ++i) {
       uint32_t bit = 1u << i;
       if (masks_.ellipsis & bit) {
@@ -236,11 +243,13 @@ class SliceReader {
       taken = {begin_ && dim >= 0 ? single(i, dim) : 0, 1, 1};
     } else if (known) {
       int64_t low = stride > 0 ? 0 : -1, high = stride > 0 ? dim : dim - 1;
-      int64_t from = masks_.begin & bit ? (stride > 0 ? low : high) : clamped(*begin_, i, dim, low, high);
+      int64_t from =
+          masks_.begin & bit ? (stride > 0 ? low : high) : clamped(*begin_, i, dim, low, high);
       int64_t to = masks_.end & bit ? (stride > 0 ? high : low) : clamped(*end_, i, dim, low, high);
       int64_t span = to - from;
       taken.begin = from;
-      taken.size = span == 0 || (span < 0) != (stride < 0) ? 0 : span / stride + (span % stride != 0);
+      taken.size =
+          span == 0 || (span < 0) != (stride < 0) ? 0 : span / stride + (span % stride != 0);
     }
     taken_[axis_++] = taken;
     if (!shrink) out_.shape.push_back(taken.size);
@@ -249,7 +258,8 @@ class SliceReader {
   int64_t single(int i, int64_t dim) const {
     int64_t at = int_at(*begin_, i);
     if (at < -dim || at >= dim) {
-      throw invalid_argument("slice index {} of dimension {} is out of bounds for the shape {}", at, axis_, x_);
+      throw invalid_argument("slice index {} of dimension {} is out of bounds for the shape {}", at,
+                             axis_, x_);
     }
     return at < 0 ? at + dim : at;
   }
@@ -293,17 +303,20 @@ void strided_slice_shape(ShapeContext& c) {
 StridedWindow read_strided(const Shape& x, KernelContext& c) {
   const Tensor &begin = c.in(1), &end = c.in(2), &strides = c.in(3);
   if (begin.size() != end.size() || begin.size() != strides.size() || begin.size() > 31) {
-    throw invalid_argument("StridedSlice: begin {}, end {} and strides {} must have one length", begin.shape(),
-                           end.shape(), strides.shape());
+    throw invalid_argument("StridedSlice: begin {}, end {} and strides {} must have one length",
+                           begin.shape(), end.shape(), strides.shape());
   }
   return SliceReader(x, &begin, &end, &strides, int(begin.size()), c.state<SliceMasks>()).read();
 }
 
-std::shared_ptr<void> prepare_strided(const Node& node) { return std::make_shared<SliceMasks>(node); }
+std::shared_ptr<void> prepare_strided(const Node& node) {
+  return std::make_shared<SliceMasks>(node);
+}
 
 AttrMap mask_attrs(GradContext& g) {
   AttrMap attrs;
-  for (const char* name : {"begin_mask", "end_mask", "ellipsis_mask", "new_axis_mask", "shrink_axis_mask"}) {
+  for (const char* name :
+       {"begin_mask", "end_mask", "ellipsis_mask", "new_axis_mask", "shrink_axis_mask"}) {
     attrs.set(name, g.attr<int64_t>(name));
   }
   return attrs;
@@ -319,7 +332,10 @@ Values strided_slice_gradient(GradContext& g) {
   Graph& graph = g.graph();
   Arg shape = value_or_node(shape_of(graph, g.x(0), g.x(1).dtype()));
   Arg begin = value_or_node(g.x(1)), end = value_or_node(g.x(2)), strides = value_or_node(g.x(3));
-  return {node(graph, "StridedSliceGrad", {shape, begin, end, strides, g.dy(0)}, mask_attrs(g)), {}, {}, {}};
+  return {node(graph, "StridedSliceGrad", {shape, begin, end, strides, g.dy(0)}, mask_attrs(g)),
+          {},
+          {},
+          {}};
 }
 
 constexpr OpDef kStridedSlice = {
@@ -342,10 +358,12 @@ constexpr OpDef kStridedSlice = {
         },
     .prepare = prepare_strided,
     .gradient = strided_slice_gradient,
-    .samples = {"float[4,3] int32[2]{1,0} int32[2]{4,3} int32[2]{2,1}",
-                "float[4,3,2] int32[2]{-1,0} int32[2]{0,1} int32[2]{-1,1} shrink_axis_mask=2 end_mask=1",
-                "float[2,3,4] int32[3]{0,0,1} int32[3]{0,0,3} int32[3]{1,1,1} ellipsis_mask=1 new_axis_mask=2",
-                "int32[3]{1,2,3} int32[1]{-1} int32[1]{0} int32[1]{1} shrink_axis_mask=1"},
+    .samples =
+        {"float[4,3] int32[2]{1,0} int32[2]{4,3} int32[2]{2,1}",
+         "float[4,3,2] int32[2]{-1,0} int32[2]{0,1} int32[2]{-1,1} shrink_axis_mask=2 end_mask=1",
+         "float[2,3,4] int32[3]{0,0,1} int32[3]{0,0,3} int32[3]{1,1,1} ellipsis_mask=1 "
+         "new_axis_mask=2",
+         "int32[3]{1,2,3} int32[1]{-1} int32[1]{0} int32[1]{1} shrink_axis_mask=1"},
 };
 
 void strided_slice_grad_kernel(KernelContext& c) {
@@ -353,8 +371,8 @@ void strided_slice_grad_kernel(KernelContext& c) {
   StridedWindow taken = read_strided(shape, c);
   const Tensor& dy = c.in(4);
   if (dy.shape() != taken.shape) {
-    throw invalid_argument("StridedSliceGrad: dy has shape {}, but the slice of {} has {}", dy.shape(), shape,
-                           taken.shape);
+    throw invalid_argument("StridedSliceGrad: dy has shape {}, but the slice of {} has {}",
+                           dy.shape(), shape, taken.shape);
   }
   Tensor& out = c.out(0, shape);
   fill_zero(out);
@@ -371,7 +389,11 @@ void strided_slice_grad_shape(ShapeContext& c) {
 constexpr OpDef kStridedSliceGrad = {
     .name = "StridedSliceGrad",
     .doc = "Zeros of this shape with dy where StridedSlice would read.",
-    .inputs = {{"shape", "Index"}, {"begin", "Index"}, {"end", "Index"}, {"strides", "Index"}, {"dy", "T"}},
+    .inputs = {{"shape", "Index"},
+               {"begin", "Index"},
+               {"end", "Index"},
+               {"strides", "Index"},
+               {"dy", "T"}},
     .outputs = {{"output", "T"}},
     .attrs = {{"T", kAnyType},
               {"Index", kIndexTypes},
@@ -383,11 +405,10 @@ constexpr OpDef kStridedSliceGrad = {
     .shape = strided_slice_grad_shape,
     .kernel = strided_slice_grad_kernel,
     .prepare = prepare_strided,
-    .gradient =
-        [](GradContext& g) -> Values {
-          Output dy = g.op("StridedSlice", {g.dy(0), g.x(1), g.x(2), g.x(3)}, mask_attrs(g));
-          return {{}, {}, {}, {}, dy};
-        },
+    .gradient = [](GradContext& g) -> Values {
+      Output dy = g.op("StridedSlice", {g.dy(0), g.x(1), g.x(2), g.x(3)}, mask_attrs(g));
+      return {{}, {}, {}, {}, dy};
+    },
     .samples = {"int32[2]{4,3} int32[2]{1,0} int32[2]{4,3} int32[2]{2,1} float[2,3]"},
 };
 

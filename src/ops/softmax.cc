@@ -23,7 +23,8 @@ void call_state(KernelContext& c) { c.state<Kernel>()(c); }
 template <class T>
 SoftmaxArgs<T> rows_of(const Tensor& logits) {
   const Shape& shape = logits.shape();
-  if (shape.rank() < 1) throw invalid_argument("softmax needs logits of at least one dimension, not a scalar");
+  if (shape.rank() < 1)
+    throw invalid_argument("softmax needs logits of at least one dimension, not a scalar");
   int64_t cols = shape[shape.rank() - 1];
   return {logits.data<T>(), cols ? logits.size() / cols : 0, cols};
 }
@@ -32,8 +33,8 @@ template <class T, bool kLog>
 void softmax(KernelContext& c) {
   const Tensor& x = c.in(0);
   SoftmaxArgs<T> rows = rows_of<T>(x);
-  (kLog ? log_softmax_rows<T> : softmax_rows<T>)(rows, c.out(0, x.shape()).template data<T>(), c.pool(),
-                                                 c.isa());
+  (kLog ? log_softmax_rows<T> : softmax_rows<T>)(rows, c.out(0, x.shape()).template data<T>(),
+                                                 c.pool(), c.isa());
 }
 
 template <bool kLog>
@@ -90,16 +91,17 @@ void dense_cross_entropy(KernelContext& c) {
   const Tensor &logits = c.in(0), &labels = c.in(1);
   const Shape& shape = logits.shape();
   if (shape.rank() != 2 || shape != labels.shape()) {
-    throw invalid_argument("{} needs logits and labels of one shape [batch, classes], but they have {} and {}",
-                           c.node().op(), shape, labels.shape());
+    throw invalid_argument(
+        "{} needs logits and labels of one shape [batch, classes], but they have {} and {}",
+        c.node().op(), shape, labels.shape());
   }
   Tensor &loss = c.out(0, Shape{shape[0]}), &backprop = c.out(1, shape);
   cross_entropy_rows<T>({logits.data<T>(), shape[0], shape[1]}, labels.data<T>(), loss.data<T>(),
                         backprop.data<T>(), c.pool(), c.isa());
 }
 
-// The labels as int64, copied into `room` if they are not; throws InvalidArgument for one that names no
-// class.
+// The labels as int64, copied into `room` if they are not; throws InvalidArgument for one that
+// names no class.
 const int64_t* checked_labels(const Tensor& labels, int64_t classes, std::vector<int64_t>& room) {
   bool wide = labels.dtype() == DType::kInt64;
   if (!wide) room.resize(size_t(labels.size()));
@@ -118,8 +120,9 @@ void sparse_cross_entropy(KernelContext& c) {
   const Tensor &logits = c.in(0), &labels = c.in(1);
   const Shape& shape = logits.shape();
   if (shape.rank() != 2 || labels.shape() != Shape{shape[0]}) {
-    throw invalid_argument("{} needs logits [batch, classes] and labels [batch], but they have {} and {}",
-                           c.node().op(), shape, labels.shape());
+    throw invalid_argument(
+        "{} needs logits [batch, classes] and labels [batch], but they have {} and {}",
+        c.node().op(), shape, labels.shape());
   }
   std::vector<int64_t> room;
   const int64_t* classes = checked_labels(labels, shape[1], room);
@@ -195,7 +198,9 @@ constexpr OpDef kSparseSoftmaxCrossEntropy = {
         return sparse_cross_entropy<typename decltype(tag)::type>;
       }));
     },
-    .gradient = [](GradContext& g) -> Values { return {logits_gradient(g), {}}; },
+    .gradient = [](GradContext& g) -> Values {
+      return {logits_gradient(g), {}};
+    },
     .samples = {"float[2,3] int32[2]{2,0}", "float[2,3] int64[2]{1,1}"},
 };
 
@@ -206,8 +211,9 @@ void in_top_k(KernelContext& c, int64_t k) {
   const Tensor &predictions = c.in(0), &targets = c.in(1);
   const Shape& shape = predictions.shape();
   if (shape.rank() != 2 || targets.shape() != Shape{shape[0]}) {
-    throw invalid_argument("{} needs predictions [batch, classes] and targets [batch], but they have {} and {}",
-                           c.node().op(), shape, targets.shape());
+    throw invalid_argument(
+        "{} needs predictions [batch, classes] and targets [batch], but they have {} and {}",
+        c.node().op(), shape, targets.shape());
   }
   Tensor& out = c.out(0, targets.shape());
   for (int64_t r = 0; r < shape[0]; ++r) {
@@ -259,7 +265,8 @@ void top_k(KernelContext& c) {
   int64_t k = int_at(c.in(1), 0);
   Shape shape = x.shape();
   int64_t width = shape.rank() ? shape[shape.rank() - 1] : 0;
-  if (k < 0 || k > width) throw invalid_argument("TopKV2: k = {} does not fit rows of shape {}", k, shape);
+  if (k < 0 || k > width)
+    throw invalid_argument("TopKV2: k = {} does not fit rows of shape {}", k, shape);
   shape[shape.rank() - 1] = k;
   Tensor &values = c.out(0, shape), &indices = c.out(1, shape);
   std::vector<int32_t> order(static_cast<size_t>(width));
@@ -303,8 +310,9 @@ constexpr OpDef kTopKV2 = {
     .samples = {"float[2,5] int32[]{2}"},
 };
 
-constexpr const OpDef* kRows[] = {&kSoftmax, &kLogSoftmax, &kSoftmaxCrossEntropy,
-                                  &kSparseSoftmaxCrossEntropy, &kInTopK, &kInTopKV2, &kTopKV2};
+constexpr const OpDef* kRows[] = {
+    &kSoftmax,  &kLogSoftmax, &kSoftmaxCrossEntropy, &kSparseSoftmaxCrossEntropy, &kInTopK,
+    &kInTopKV2, &kTopKV2};
 
 }  // namespace
 

@@ -4,7 +4,8 @@ namespace capstan {
 
 Shape shape_from(const Tensor& t) {
   if (t.size() > Shape::kMaxRank) {
-    throw invalid_argument("a shape of {} dimensions is beyond the limit of {}", t.size(), Shape::kMaxRank);
+    throw invalid_argument("a shape of {} dimensions is beyond the limit of {}", t.size(),
+                           Shape::kMaxRank);
   }
   Shape shape;
   for (int64_t i = 0; i < t.size(); ++i) {
@@ -17,8 +18,8 @@ Shape shape_from(const Tensor& t) {
 
 int resolve_axis(const Node& node, int64_t axis, int rank) {
   if (axis < -rank || axis >= rank) {
-    throw invalid_argument("{} (node '{}'): axis {} is outside [-{}, {})", node.op(), node.name(), axis,
-                           rank, rank);
+    throw invalid_argument("{} (node '{}'): axis {} is outside [-{}, {})", node.op(), node.name(),
+                           axis, rank, rank);
   }
   return int(axis < 0 ? axis + rank : axis);
 }

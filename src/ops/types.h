@@ -1,6 +1,7 @@
 #pragma once
 
-// The lists of element types that rows allow, and the ways a kernel is instantiated for one of them.
+// The lists of element types that rows allow, and the ways a kernel is instantiated for one of
+// them.
 
 #include <complex>
 #include <cstdint>
@@ -21,8 +22,8 @@ constexpr std::string_view kNumberTypes =
 constexpr std::string_view kIndexTypes = "type:int32|int64";
 
 [[noreturn]] inline void no_kernel(const Node& node, DType dtype) {
-  throw unimplemented("{} (node '{}') has no kernel for elements of type {}", node.op(), node.name(),
-                      dtype_name(dtype));
+  throw unimplemented("{} (node '{}') has no kernel for elements of type {}", node.op(),
+                      node.name(), dtype_name(dtype));
 }
 
 template <class T>

@@ -147,7 +147,8 @@ Values rsqrt_grad_gradient(GradContext& g) {
 
 constexpr OpDef kNeg = unary("Neg", "-x.", kSignedTypes, neg_block,
                              [](GradContext& g) -> Values { return {neg(g.graph(), g.dy(0))}; });
-constexpr OpDef kAbs = unary("Abs", "The absolute value of x.", kSignedTypes, abs_block, abs_gradient);
+constexpr OpDef kAbs =
+    unary("Abs", "The absolute value of x.", kSignedTypes, abs_block, abs_gradient);
 constexpr OpDef kSign =
     unary("Sign", "-1, 0 or 1: the sign of x.", kSignedTypes, sign_block,
           [](GradContext& g) -> Values { return {zeros_like(g.graph(), g.x(0))}; });
@@ -161,24 +162,24 @@ constexpr OpDef kRsqrt =
 constexpr OpDef kReciprocal =
     unary("Reciprocal", "1 / x.", kSignedTypes, reciprocal_block,
           [](GradContext& g) { return by_value(g, "ReciprocalGrad"); }, {"float[2,3](0.5,2)"});
-constexpr OpDef kInv = unary("Inv", "1 / x.", kSignedTypes, reciprocal_block,
-                             [](GradContext& g) { return by_value(g, "ReciprocalGrad"); },
-                             {"float[2,3](0.5,2)"});
+constexpr OpDef kInv =
+    unary("Inv", "1 / x.", kSignedTypes, reciprocal_block,
+          [](GradContext& g) { return by_value(g, "ReciprocalGrad"); }, {"float[2,3](0.5,2)"});
 constexpr OpDef kExp = unary("Exp", "e to the power x.", kRealTypes, exp_block, exp_gradient);
 constexpr OpDef kExpm1 =
     unary("Expm1", "exp(x) - 1, exact near zero.", kRealTypes, expm1_block, expm1_gradient);
-constexpr OpDef kLog = unary("Log", "The natural logarithm of x.", kRealTypes, log_block, log_gradient,
-                             {"float[2,3](0.5,2)"});
+constexpr OpDef kLog = unary("Log", "The natural logarithm of x.", kRealTypes, log_block,
+                             log_gradient, {"float[2,3](0.5,2)"});
 constexpr OpDef kLog1p = unary("Log1p", "log(1 + x), exact near zero.", kRealTypes, log1p_block,
                                log1p_gradient, {"float[2,3](-0.5,2)"});
 constexpr OpDef kFloor =
     unary("Floor", "The largest whole number not above x.", kRealTypes, floor_block, nothing);
 constexpr OpDef kCeil =
     unary("Ceil", "The smallest whole number not below x.", kRealTypes, ceil_block, nothing);
-constexpr OpDef kRound =
-    unary("Round", "The nearest whole number; halves go to the even one.", kSignedTypes, rint_block, nothing);
-constexpr OpDef kRint =
-    unary("Rint", "The nearest whole number; halves go to the even one.", kRealTypes, rint_block, nothing);
+constexpr OpDef kRound = unary("Round", "The nearest whole number; halves go to the even one.",
+                               kSignedTypes, rint_block, nothing);
+constexpr OpDef kRint = unary("Rint", "The nearest whole number; halves go to the even one.",
+                              kRealTypes, rint_block, nothing);
 constexpr OpDef kSin = unary("Sin", "The sine of x.", kRealTypes, sin_block, sin_gradient);
 constexpr OpDef kCos = unary("Cos", "The cosine of x.", kRealTypes, cos_block, cos_gradient);
 constexpr OpDef kSigmoid = unary("Sigmoid", "1 / (1 + exp(-x)).", kRealTypes, sigmoid_block,
@@ -190,8 +191,8 @@ constexpr OpDef kSigmoidGrad =
     unary_grad("SigmoidGrad", "dy * y * (1 - y).", sigmoid_grad_block, sigmoid_grad_gradient);
 constexpr OpDef kTanhGrad = unary_grad("TanhGrad", "dy * (1 - y * y).", tanh_grad_block,
                                        [](GradContext& g) { return minus_two(g, "TanhGrad"); });
-constexpr OpDef kSqrtGrad = unary_grad("SqrtGrad", "dy * 0.5 / y.", sqrt_grad_block, sqrt_grad_gradient,
-                                       {"float[2,3](0.5,2) float[2,3]"});
+constexpr OpDef kSqrtGrad = unary_grad("SqrtGrad", "dy * 0.5 / y.", sqrt_grad_block,
+                                       sqrt_grad_gradient, {"float[2,3](0.5,2) float[2,3]"});
 constexpr OpDef kRsqrtGrad =
     unary_grad("RsqrtGrad", "dy * -0.5 * y^3.", rsqrt_grad_block, rsqrt_grad_gradient);
 constexpr OpDef kReciprocalGrad =
@@ -203,10 +204,10 @@ constexpr OpDef kIsInf = predicate("IsInf", "Whether x is an infinity.", is_inf_
 constexpr OpDef kIsFinite = predicate("IsFinite", "Whether x is a finite number.", is_finite_block);
 
 constexpr const OpDef* kRows[] = {
-    &kNeg,   &kAbs,   &kSign, &kSquare, &kSqrt,    &kRsqrt, &kReciprocal,  &kInv,      &kExp,
-    &kExpm1, &kLog,   &kLog1p, &kFloor, &kCeil,    &kRound, &kRint,        &kSin,      &kCos,
-    &kTanh,  &kIsNan, &kIsInf, &kIsFinite, &kSigmoid, &kSigmoidGrad, &kTanhGrad, &kSqrtGrad,
-    &kRsqrtGrad, &kReciprocalGrad};
+    &kNeg,      &kAbs,     &kSign,        &kSquare,   &kSqrt,     &kRsqrt,     &kReciprocal,
+    &kInv,      &kExp,     &kExpm1,       &kLog,      &kLog1p,    &kFloor,     &kCeil,
+    &kRound,    &kRint,    &kSin,         &kCos,      &kTanh,     &kIsNan,     &kIsInf,
+    &kIsFinite, &kSigmoid, &kSigmoidGrad, &kTanhGrad, &kSqrtGrad, &kRsqrtGrad, &kReciprocalGrad};
 
 }  // namespace
 

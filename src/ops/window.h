@@ -1,7 +1,7 @@
 #pragma once
 
-// A strided window of a tensor, and the bytes moved in and out of it: Slice, StridedSlice, Pad and their
-// gradients are all this.
+// A strided window of a tensor, and the bytes moved in and out of it: Slice, StridedSlice, Pad and
+// their gradients are all this.
 
 #include <cstdint>
 
@@ -16,9 +16,9 @@ void fill_zero(Tensor& t);
 // Which elements of a large tensor a small one stands for.
 struct Window {
   int rank = 0;
-  int64_t start = 0;                   // first element, in elements of the large tensor
-  int64_t sizes[Shape::kMaxRank];      // of the small tensor
-  int64_t steps[Shape::kMaxRank];      // in elements of the large tensor
+  int64_t start = 0;               // first element, in elements of the large tensor
+  int64_t sizes[Shape::kMaxRank];  // of the small tensor
+  int64_t steps[Shape::kMaxRank];  // in elements of the large tensor
   int64_t elements() const;
 
   void push_back(int64_t size, int64_t step) { sizes[rank] = size, steps[rank++] = step; }
