@@ -59,6 +59,7 @@ def line_of(work, transport, label, samples, peer):
     if peer:
         line.peer = samples.best("peer")
         line.median_ratio = samples.median_ratio(transport, "peer")
+        line.cpu_ratio = samples.cpu_ratio(transport, "peer")
     return line
 
 

@@ -24,6 +24,7 @@ def compare(report, plan, name, starters, target, peer_name):
     if "peer" in starters:
         line.peer = samples.best("peer")
         line.median_ratio = samples.median_ratio("ours", "peer")
+        line.cpu_ratio = samples.cpu_ratio("ours", "peer")
     report.add(line)
 
 

@@ -98,6 +98,12 @@ class Process:
         self.receive(START_SECONDS)
         return self
 
+    def cpu_seconds(self):
+        """Of all its threads so far."""
+        with open("/proc/%d/stat" % self.pid) as file:
+            fields = file.read().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
     def close(self):
         self._process.kill()
         self._process.wait()
@@ -133,19 +139,31 @@ class Group:
 
     def __init__(self):
         self.servers, self.workers = [], []
+        self._steps, self._cpu_seconds = 0, 0.0
 
     def slice(self, seconds):
         """Steps per second of one worker, the mean over all."""
+        before = self._cpu_clock()
         for worker in self.workers:
             worker.send(seconds=seconds)
         answers = [worker.receive(START_SECONDS) for worker in self.workers]
+        self._cpu_seconds += self._cpu_clock() - before
+        self._steps += sum(a["steps"] for a in answers)
         return sum(a["steps"] / a["seconds"] for a in answers) / len(answers)
+
+    def steps_per_cpu_second(self):
+        """Of all slices and all tasks together: hardly depends on what else the machine does."""
+        return self._steps / self._cpu_seconds if self._cpu_seconds else 0.0
+
+    def _cpu_clock(self):
+        return sum(process.cpu_seconds() for process in self.workers + self.servers)
 
     def warm_up(self, steps, seconds):
         """At least so many steps on each worker, unless that takes very long."""
         done, deadline = 0, time.monotonic() + 30
         while done < steps and time.monotonic() < deadline:
             done += self.slice(seconds) * seconds
+        self._steps, self._cpu_seconds = 0, 0.0
 
     def close(self):
         for process in self.workers + self.servers:

@@ -13,7 +13,8 @@ class Line:
     unit: str
     ours: float
     peer: Optional[float] = None
-    median_ratio: Optional[float] = None
+    median_ratio: Optional[float] = None  # of the rounds' own ratios
+    cpu_ratio: Optional[float] = None  # steps per second of CPU time, of all tasks together
     target: Optional[float] = None
     # "ratio": ours is to be at least `target` times the peer; "at_least" and "at_most": ours alone.
     rule: str = "ratio"
@@ -39,6 +40,7 @@ class Line:
             "peer": _rounded(self.peer),
             "ratio": _rounded(self.ratio),
             "median_ratio": _rounded(self.median_ratio),
+            "cpu_ratio": _rounded(self.cpu_ratio),
             "target": self.target,
             "rule": self.rule,
             "unit": self.unit,
@@ -70,7 +72,7 @@ class Report:
     def _row(self, line):
         if not self._headed:
             self._headed = True
-            print(_columns("", "ours", "peer", "ratio", "median", "target", ""))
+            print(_columns("", "ours", "peer", "ratio", "median", "per CPU", "target", ""))
         target = {"ratio": "%sx", "at_least": ">= %s", "at_most": "<= %s"}[line.rule]
         return _columns(
             line.name,
@@ -78,6 +80,7 @@ class Report:
             "%s %s" % (_number(line.peer), line.peer_name) if line.peer else "-",
             _number(line.ratio, "x"),
             _number(line.median_ratio, "x"),
+            _number(line.cpu_ratio, "x"),
             target % _number(line.target) if line.target is not None else "-",
             self._verdict(line.met),
         )
@@ -89,9 +92,8 @@ class Report:
         return "\033[%dm%s\033[0m" % (colour, text) if self._colour else text
 
 
-def _columns(name, ours, peer, ratio, median, target, verdict):
-    text = "%-46s %17s %21s %8s %8s %11s  %s" % (name, ours, peer, ratio, median, target, verdict)
-    return text.rstrip()
+def _columns(name, *rest):
+    return ("%-40s %15s %19s %7s %7s %7s %10s  %s" % (name, *rest)).rstrip()
 
 
 def _number(value, unit=""):

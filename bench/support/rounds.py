@@ -26,15 +26,18 @@ class Samples:
     """Rates of each side, one per round, by the side's name."""
 
     rates: dict = field(default_factory=dict)
+    per_cpu_second: dict = field(default_factory=dict)  # steps, of all rounds together
 
     def best(self, side):
         return max(self.rates[side])
 
-    def ratio(self, ours, peer):
-        return self.best(ours) / self.best(peer)
-
     def median_ratio(self, ours, peer):
         return statistics.median(a / b for a, b in zip(self.rates[ours], self.rates[peer]))
+
+    def cpu_ratio(self, ours, peer):
+        if not self.per_cpu_second[peer]:
+            return None
+        return self.per_cpu_second[ours] / self.per_cpu_second[peer]
 
 
 def measure(groups, plan):
@@ -46,6 +49,7 @@ def measure(groups, plan):
     for i in range(plan.rounds):
         for name in names[i % len(names) :] + names[: i % len(names)]:
             samples.rates[name].append(groups[name].slice(plan.seconds))
+    samples.per_cpu_second = {name: group.steps_per_cpu_second() for name, group in groups.items()}
     return samples
 
 

@@ -110,19 +110,10 @@ def _known_types(row, inputs, attrs):
     return known
 
 
-def _hint(row, arg, value):
-    """The default of a type attr, for values whose own type the op does not take."""
+def _hint(row, arg):
+    """The default of a type attr."""
     default = row.attrs.get(arg.type_attr, ("", None))[1]
-    if default is None or _is_tensor(value):
-        return None
-    allowed = row.allowed.get(arg.type_attr)
-    if allowed and not arg.is_list:
-        try:
-            if dtypes.as_dtype(convert.to_array(value).dtype) in allowed:
-                return None
-        except (TypeError, ValueError):
-            pass  # holds tensors or dimensions: its type shows when it is converted
-    return dtypes.from_number(default[1])
+    return None if default is None else dtypes.from_number(default[1])
 
 
 def _convert_inputs(row, inputs, attrs):
@@ -130,7 +121,7 @@ def _convert_inputs(row, inputs, attrs):
     tensors = []
     for arg, value in zip(row.inputs, inputs):
         dtype = arg.fixed or known.get(arg.type_attr)
-        hint = None if dtype else _hint(row, arg, value)
+        hint = None if dtype else _hint(row, arg)
         if arg.is_list:
             if not isinstance(value, (list, tuple)):
                 raise TypeError("Expected list for '%s' argument to '%s' Op, not %r." % (
@@ -146,18 +137,28 @@ def _convert_inputs(row, inputs, attrs):
 
 
 def _convert_one(row, arg, value, dtype, hint, name):
-    try:
-        tensor = convert.convert_to_tensor(value, None if _is_tensor(value) else dtype, name,
-                                           hint, as_ref=arg.is_ref)
-    except ValueError as error:
-        if value is None:
-            raise ValueError("Argument '%s' of '%s' Op is None: a tensor is needed."
-                             % (arg.name, row.name)) from None
-        raise error
+    if value is None:
+        raise ValueError("Argument '%s' of '%s' Op is None: a tensor is needed." % (arg.name, row.name))
+    if hint is not None and not arg.is_list and arg.type_attr in row.allowed:
+        tensor = _of_allowed_type(value, row.allowed[arg.type_attr], name, arg.is_ref)
+        if tensor is not None:
+            return tensor
+    tensor = convert.convert_to_tensor(value, None if _is_tensor(value) else dtype, name, hint,
+                                       as_ref=arg.is_ref)
     if dtype is not None and tensor.dtype.base_dtype is not dtype:
         raise TypeError("Input '%s' of '%s' Op has type %s that does not match %s." % (
             arg.name, row.name, tensor.dtype.base_dtype.name, dtype.name))
     return tensor
+
+
+def _of_allowed_type(value, allowed, name, as_ref):
+    """The value in its own type where the op takes that. An empty list is float32 at first, and its
+    constant stays behind, as TensorFlow's does: later names depend on it."""
+    try:
+        tensor = convert.convert_to_tensor(value, name=name, as_ref=as_ref)
+    except TypeError:
+        return None
+    return tensor if tensor.dtype.base_dtype in allowed else None
 
 
 def _is_tensor(value):

@@ -1,7 +1,5 @@
 """Graphs out of and into files."""
 
-import os
-
 from capstan import graph as graphs, protos
 
 
@@ -18,27 +16,6 @@ def import_graph_def(graph_def, input_map=None, return_elements=None, name=None,
         return None
     full = [prefix + "/" + element if prefix else element for element in return_elements]
     return [graph.as_graph_element(element) for element in full]
-
-
-def write_graph(graph_or_graph_def, logdir, name, as_text=True):
-    graph_def = graph_or_graph_def
-    if isinstance(graph_or_graph_def, graphs.Graph):
-        if not as_text:
-            data = graph_or_graph_def._graph_def(0, False)
-            return _write(os.path.join(logdir, name), data)
-        graph_def = graph_or_graph_def.as_graph_def()
-    data = str(graph_def).encode() if as_text else graph_def.SerializeToString()
-    return _write(os.path.join(logdir, name), data)
-
-
-def _write(path, data):
-    """Whole or absent."""
-    os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
-    temporary = "%s.tmp%d" % (path, os.getpid())
-    with open(temporary, "wb") as file:
-        file.write(data)
-    os.replace(temporary, path)
-    return path
 
 
 def _needed(graph_def, dest_nodes):

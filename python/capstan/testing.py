@@ -1,0 +1,114 @@
+"""tf.test: a TestCase with a session and comparisons of arrays."""
+
+import contextlib
+import socket
+import sys
+import tempfile
+import unittest
+
+import numpy as np
+
+from capstan import graph as graphs
+from capstan.session import Session
+
+
+def main(argv=None):
+    unittest.main(argv=argv)
+
+
+def get_temp_dir():
+    return tempfile.mkdtemp(prefix="capstan_test_")
+
+
+def is_built_with_cuda():
+    return False
+
+
+def is_gpu_available(*unused, **kwargs):
+    return False
+
+
+class TestCase(unittest.TestCase):
+    def setUp(self):
+        super().setUp()
+        graphs.reset_default_graph()
+        self._tempdir = None
+
+    def get_temp_dir(self):
+        if self._tempdir is None:
+            self._tempdir = get_temp_dir()
+        return self._tempdir
+
+    @contextlib.contextmanager
+    def session(self, graph=None, config=None, use_gpu=False, force_gpu=False):
+        with Session(graph=graph, config=config) as sess:
+            yield sess
+
+    test_session = cached_session = session
+
+    def evaluate(self, tensors):
+        from capstan.session import session_for
+
+        return session_for(None, "evaluate").run(tensors)
+
+    def assertAllClose(self, a, b, rtol=1e-6, atol=1e-6, msg=None):
+        np.testing.assert_allclose(np.asarray(a), np.asarray(b), rtol=rtol, atol=atol, err_msg=msg or "")
+
+    def assertAllEqual(self, a, b, msg=None):
+        np.testing.assert_array_equal(np.asarray(a), np.asarray(b), err_msg=msg or "")
+
+    def assertNear(self, f1, f2, err, msg=None):
+        self.assertLessEqual(abs(f1 - f2), err, msg)
+
+    def assertShapeEqual(self, np_array, tf_tensor):
+        self.assertEqual(list(np_array.shape), tf_tensor.get_shape().as_list())
+
+    @contextlib.contextmanager
+    def assertRaisesOpError(self, expected_err_re_or_predicate):
+        from capstan import errors
+
+        with self.assertRaisesRegex(errors.OpError, expected_err_re_or_predicate):
+            yield
+
+
+class Benchmark:
+    """Subclasses hold methods named benchmark...; running them is the program's business."""
+
+    def report_benchmark(self, iters=None, cpu_time=None, wall_time=None, throughput=None, extras=None,
+                         name=None):
+        label = name or "%s.%s" % (type(self).__name__, sys._getframe(1).f_code.co_name)
+        parts = ["%s=%s" % item for item in (("iters", iters), ("wall_time", wall_time),
+                                             ("throughput", throughput)) if item[1] is not None]
+        print("%s: %s" % (label, ", ".join(parts)))
+
+    def run_op_benchmark(self, sess, op_or_tensor, feed_dict=None, burn_iters=2, min_iters=10, **unused):
+        import time
+
+        for _ in range(burn_iters):
+            sess.run(op_or_tensor, feed_dict)
+        started = time.perf_counter()
+        for _ in range(min_iters):
+            sess.run(op_or_tensor, feed_dict)
+        wall_time = (time.perf_counter() - started) / min_iters
+        self.report_benchmark(iters=min_iters, wall_time=wall_time)
+        return {"iters": min_iters, "wall_time": wall_time}
+
+
+def _free_address():
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return "127.0.0.1:%d" % free.getsockname()[1]
+
+
+def create_local_cluster(num_workers, num_ps, protocol="grpc", worker_config=None, ps_config=None):
+    """(workers, parameter servers), all in this process."""
+    from capstan.cluster import ClusterSpec, Server
+
+    spec = ClusterSpec({"worker": [_free_address() for _ in range(num_workers)],
+                        "ps": [_free_address() for _ in range(num_ps)]})
+    servers = {job: [Server(spec, job_name=job, task_index=i, protocol=protocol, config=config)
+                     for i in range(count)]
+               for job, count, config in (("worker", num_workers, worker_config), ("ps", num_ps, ps_config))}
+    return servers["worker"], servers["ps"]
+
+
