@@ -70,7 +70,7 @@ TABLE = {
         math_ops: add subtract multiply negative truediv divide floordiv mod floormod=mod pow logical_xor
         math_ops: equal not_equal abs sigmoid round add_n accumulate_n reduce_sum reduce_mean reduce_max
         math_ops: reduce_min reduce_prod reduce_all reduce_any reduce_logsumexp argmax argmin
-        nn_ops: in_top_k zero_fraction softplus=softplus
+        nn_ops: in_top_k zero_fraction
     """,
     "linalg": """
         math_ops: matmul

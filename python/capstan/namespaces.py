@@ -5,7 +5,6 @@ name there is.
 """
 
 import importlib
-import importlib.abc
 import importlib.machinery
 import sys
 import types
@@ -178,7 +177,9 @@ class Namespace(types.ModuleType):
         raise missing(parent, name)
 
 
-class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+class _Finder:
+    """Finder and loader of the modules (importlib.abc would cost more than all of this)."""
+
     def find_spec(self, fullname, path=None, target=None):
         top, _, rest = fullname.partition(".")
         if top != "tensorflow" or not rest or not _known(rest):

@@ -33,7 +33,12 @@ void Service::on_message(const std::shared_ptr<Peer>& peer, Message&& message) {
     case MessageType::kForget: session_of(message).programs.erase(message.call); break;
     case MessageType::kCloseSession: close_session(message); break;
     case MessageType::kReset: reset(message); break;
-    case MessageType::kLeave: note_left(decode_hello(message.meta).task); break;
+    case MessageType::kLeave: {
+      // Answered first: the last farewell may be what this process waits for to end.
+      std::string task = decode_hello(message.meta).task;
+      acknowledge(*peer, message);
+      return note_left(task);
+    }
     case MessageType::kPing: break;
     case MessageType::kOpenMaster:
     case MessageType::kExtend:
