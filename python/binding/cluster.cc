@@ -4,6 +4,13 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <thread>
+
 #include "base/settings.h"
 #include "ops/catalog.h"
 
@@ -43,6 +50,43 @@ void start(ServerHandle* self, const Jobs& jobs, const std::string& job, int tas
   self->server = Server::start(standard_catalog(), std::move(options));
 }
 
+// Waits in poll, which a signal interrupts: Ctrl-C ends a parameter server at once, and an idle one
+// never wakes up.
+void wait_readable(int fd) {
+  pollfd ready{fd, POLLIN, 0};
+  for (;;) {
+    int count = 0;
+    {
+      nb::gil_scoped_release release;
+      count = poll(&ready, 1, -1);
+    }
+    if (count > 0) return;
+    if (PyErr_CheckSignals()) throw nb::python_error();
+  }
+}
+
+void join(ServerHandle& self) {
+  int fd = eventfd(0, EFD_CLOEXEC);
+  if (fd < 0) throw internal_error("cannot wait for the cluster's end: {}", std::strerror(errno));
+  std::thread waiter([server = self.server, fd] {
+    server->join();
+    eventfd_write(fd, 1);
+  });
+  auto finish = [&] {
+    nb::gil_scoped_release release;
+    waiter.join();
+    close(fd);
+  };
+  try {
+    wait_readable(fd);
+  } catch (nb::python_error&) {
+    self.server->stop();
+    finish();
+    throw;
+  }
+  finish();
+}
+
 }  // namespace
 
 std::shared_ptr<Server> server_of(nb::handle server) {
@@ -53,11 +97,7 @@ void bind_cluster(nb::module_& m) {
   nb::class_<ServerHandle>(m, "ServerBase", nb::is_weak_referenceable())
       .def("__init__", &start)
       .def_prop_ro("target", [](ServerHandle& self) { return self.server->target(); })
-      .def("_join",
-           [](ServerHandle& self) {
-             nb::gil_scoped_release release;
-             self.server->join();
-           })
+      .def("_join", &join)
       .def("_leave",
            [](ServerHandle& self) {
              nb::gil_scoped_release release;

@@ -1,5 +1,7 @@
 // capstan::Error as the matching class of capstan.errors, with the op and the task it came from.
 
+#include <nanobind/stl/string.h>
+
 #include "handles.h"
 
 namespace capstan {

@@ -6,6 +6,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <cstdio>
+#include <optional>
 #include <set>
 
 #include "cluster.h"
@@ -127,6 +128,14 @@ RunOptions run_options(nb::handle options) {
   throw nb::python_error();
 }
 
+// A new plan is shipped to other tasks, which may take long; but a graph that can still grow is read
+// only by whoever holds the interpreter.
+std::shared_ptr<Executable> prepare(Session& session, const Feeds& feeds, const Fetches& fetches) {
+  std::optional<nb::gil_scoped_release> release;
+  if (session.graph().finalized()) release.emplace();
+  return session.prepare(feeds.outputs, fetches.outputs(), fetches.targets());
+}
+
 nb::object run(SessionHandle& self, nb::handle fetches, nb::handle feed_dict, nb::handle options,
                nb::handle) {
   Session& session = open_session(self);
@@ -134,7 +143,7 @@ nb::object run(SessionHandle& self, nb::handle fetches, nb::handle feed_dict, nb
   Feeds feeds = convert_feeds(self.graph, feed_dict, self.numpy);
   RunOptions engine_options = run_options(options);
   try {
-    std::shared_ptr<Executable> executable = session.prepare(feeds.outputs, flat.outputs(), flat.targets());
+    std::shared_ptr<Executable> executable = prepare(session, feeds, flat);
     RunResult result;
     {
       nb::gil_scoped_release release;

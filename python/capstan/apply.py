@@ -77,10 +77,27 @@ def apply_op(op_type, name=None, **arguments):
 
 def _create(graph, row, tensors, attrs, name):
     """An op that takes references lives with the first of their variables."""
-    if not row.takes_ref:
-        return graph._create_op(row.name, tensors, attrs, name)
-    with graph.colocate_with(tensors[row.takes_ref - 1].op):
-        return graph._create_op(row.name, tensors, attrs, name)
+    try:
+        if not row.takes_ref:
+            return graph._create_op(row.name, tensors, attrs, name)
+        with graph.colocate_with(tensors[row.takes_ref - 1].op):
+            return graph._create_op(row.name, tensors, attrs, name)
+    except ValueError as error:
+        if _types_clash(row, tensors):
+            raise TypeError(str(error)) from None
+        raise
+
+
+def _types_clash(row, tensors):
+    """Whether two inputs that must be of one type are not."""
+    if any(arg.is_list for arg in row.inputs) or len(tensors) != len(row.inputs):
+        return len({t.dtype.base_dtype for t in tensors}) > 1 and len(row.inputs) == 1
+    seen = {}
+    for arg, tensor in zip(row.inputs, tensors):
+        dtype = tensor.dtype.base_dtype
+        if dtype is not (arg.fixed or seen.setdefault(arg.type_attr, dtype)):
+            return True
+    return False
 
 
 def _flat(inputs):

@@ -3,6 +3,7 @@
 import atexit
 import os
 import sys
+import threading
 import weakref
 
 from capstan import _capstan, launcher, protos
@@ -157,7 +158,11 @@ class Server:
         """Serves until the cluster's workers have left, then ends the process: programs run on after
         this call, and a parameter server must not."""
         self.start()
-        self._engine._join()
+        launcher.process().leave(self._engine)
+        # Ctrl-C reaches a thread that waits for another, not one that waits within the engine.
+        waiting = threading.Thread(target=self._engine._join, daemon=True)
+        waiting.start()
+        waiting.join()
         atexit._run_exitfuncs()
         sys.stdout.flush()
         sys.stderr.flush()

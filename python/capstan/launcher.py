@@ -34,6 +34,12 @@ class _Process:
         if port.isdigit():
             self.channel.port(int(port))
 
+    def leave(self, server):
+        """A worker that only serves from now on: the parameter servers need not wait for it."""
+        if server in self._servers:
+            self._servers.remove(server)
+            server._leave()
+
     def _on_exception(self, kind, value, trace):
         self.failed = True
         if not issubclass(kind, KeyboardInterrupt) and os.getpid() == self._pid:

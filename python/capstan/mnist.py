@@ -33,7 +33,7 @@ class DataSet:
             if len(images) != len(labels):
                 raise ValueError("%d images but %d labels" % (len(images), len(labels)))
             if reshape:
-                self._pixels = images.reshape(len(images), -1)
+                self._pixels = images.reshape(len(images), int(np.prod(images.shape[1:])))
         self._labels = labels
         self._count = 10000 if fake_data else len(images)
         self._order = None  # None: the order of the file

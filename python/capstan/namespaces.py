@@ -128,10 +128,10 @@ class _Absent:
 
 
 def _importing():
-    """Whether the caller's caller stands at `from module import name`."""
+    """Whether the program stands at `from module import name`; called by lookup() only."""
     import opcode
 
-    frame = sys._getframe(2)
+    frame = sys._getframe(3)
     code, at = frame.f_code.co_code, frame.f_lasti
     return 0 <= at < len(code) and code[at] == opcode.opmap["IMPORT_FROM"]
 

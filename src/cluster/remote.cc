@@ -33,36 +33,43 @@ std::unique_ptr<Lane> RemoteTasks::connect(int task) {
   }
 }
 
-void RemoteTasks::check_incarnation(int task, const Lane& lane) {
+// Also says hello when nobody did yet; two threads that both do so say the same.
+void RemoteTasks::open_on(int task, Lane& lane) {
   Target& target = *targets_[size_t(task)];
-  if (target.opened && target.incarnation != lane.peer_incarnation()) {
-    throw aborted("task {} at {} was restarted during this session; its variables are gone: make a "
-                  "new session and restore them", name(task), options_.addresses[size_t(task)]);
+  {
+    std::lock_guard lock(target.mutex);
+    if (target.opened && target.incarnation != lane.peer_incarnation()) {
+      throw aborted("task {} at {} was restarted during this session; its variables are gone: make a "
+                    "new session and restore them", name(task), options_.addresses[size_t(task)]);
+    }
+    if (target.opened) return;
   }
+  Message hello;
+  hello.type = uint8_t(MessageType::kHello);
+  hello.session = options_.session;
+  hello.incarnation = options_.incarnation;
+  hello.meta = encode(Hello{options_.own_task});
+  WaitOptions wait{deadline_in(kControlDeadline), options_.on_wait};
+  lane.send(hello, wait);
+  throw_if_error(lane.receive(wait));
+  std::lock_guard lock(target.mutex);
+  target.opened = true;
   target.incarnation = lane.peer_incarnation();
 }
 
+// No lock is held while a lane is made: on_wait may need the interpreter, whose holder may need us.
 std::unique_ptr<Lane> RemoteTasks::borrow(int task) {
   Target& target = *targets_[size_t(task)];
-  std::lock_guard lock(target.mutex);
-  if (!target.idle.empty()) {
-    std::unique_ptr<Lane> lane = std::move(target.idle.back());
-    target.idle.pop_back();
-    return lane;
+  {
+    std::lock_guard lock(target.mutex);
+    if (!target.idle.empty()) {
+      std::unique_ptr<Lane> lane = std::move(target.idle.back());
+      target.idle.pop_back();
+      return lane;
+    }
   }
   std::unique_ptr<Lane> lane = connect(task);
-  check_incarnation(task, *lane);
-  if (!target.opened) {
-    Message hello;
-    hello.type = uint8_t(MessageType::kHello);
-    hello.session = options_.session;
-    hello.incarnation = options_.incarnation;
-    hello.meta = encode(Hello{options_.own_task});
-    WaitOptions wait{deadline_in(kControlDeadline), options_.on_wait};
-    lane->send(hello, wait);
-    throw_if_error(lane->receive(wait));
-    target.opened = true;
-  }
+  open_on(task, *lane);
   return lane;
 }
 
@@ -117,21 +124,27 @@ void RemoteTasks::close() {
     closed_ = true;
     for (RemoteStep* step : steps_) step->cancel();
   }
-  for (size_t t = 0; t < targets_.size(); ++t) {
-    std::lock_guard lock(targets_[t]->mutex);
-    if (!targets_[t]->opened || targets_[t]->idle.empty()) continue;
-    Message message;
-    message.type = uint8_t(MessageType::kCloseSession);
-    message.session = options_.session;
-    message.incarnation = options_.incarnation;
-    try {
-      WaitOptions wait{deadline_in(std::chrono::seconds(2)), {}};
-      targets_[t]->idle.back()->send(message, wait);
-      targets_[t]->idle.back()->receive(wait);
-    } catch (const Error&) {
-      // The task is gone, and with it what the session held there.
-    }
-    targets_[t]->idle.clear();
+  for (size_t t = 0; t < targets_.size(); ++t) close_on(*targets_[t]);
+}
+
+void RemoteTasks::close_on(Target& target) {
+  std::vector<std::unique_ptr<Lane>> lanes;
+  {
+    std::lock_guard lock(target.mutex);
+    lanes = std::move(target.idle);
+    target.idle.clear();
+  }
+  if (lanes.empty()) return;
+  Message message;
+  message.type = uint8_t(MessageType::kCloseSession);
+  message.session = options_.session;
+  message.incarnation = options_.incarnation;
+  try {
+    WaitOptions wait{deadline_in(std::chrono::seconds(2)), {}};
+    lanes.back()->send(message, wait);
+    lanes.back()->receive(wait);
+  } catch (const Error&) {
+    // The task is gone, and with it what the session held there.
   }
 }
 

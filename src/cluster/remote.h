@@ -58,7 +58,8 @@ class RemoteTasks {
   std::unique_ptr<Lane> borrow(int task);
   void give_back(int task, std::unique_ptr<Lane> lane);
   std::unique_ptr<Lane> connect(int task);
-  void check_incarnation(int task, const Lane& lane);
+  void open_on(int task, Lane& lane);
+  void close_on(Target& target);
   Message exchange(int task, Message message);
   const std::string& name(int task) const { return options_.names[size_t(task)]; }
 

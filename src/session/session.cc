@@ -75,13 +75,16 @@ class Session::Impl {
   std::shared_ptr<Executable> prepare(std::span<const Output> feeds, std::span<const Output> fetches,
                                       std::span<Node* const> targets) {
     PlanKey key = key_of(feeds, fetches, targets);
-    std::lock_guard lock(mutex_);
-    if (auto it = plans_.find(key); it != plans_.end()) return it->second;
+    {
+      std::lock_guard lock(mutex_);
+      if (auto it = plans_.find(key); it != plans_.end()) return it->second;
+    }
     PlanRequest request{{feeds.begin(), feeds.end()}, {fetches.begin(), fetches.end()}, {targets.begin(), targets.end()}};
-    auto executable = make_executable(request);
+    // Not under the lock: shipping waits for other tasks. Two threads may make the same plan.
+    std::shared_ptr<Executable> executable = make_executable(request);
+    std::lock_guard lock(mutex_);
     if (plans_.size() >= kMaxPlans) plans_.clear();
-    plans_.emplace(std::move(key), executable);
-    return executable;
+    return plans_.emplace(std::move(key), std::move(executable)).first->second;
   }
 
   RunResult run(Executable& executable, std::span<const Tensor> feeds, const RunOptions& run_options) {

@@ -1,0 +1,1 @@
+"""The names of pyjava that MLSQL's training scripts import."""

@@ -1,0 +1,87 @@
+"""tf.app.flags and tf.app.run, each in a process of its own."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+DEFINE = """
+import tensorflow as tf
+flags = tf.app.flags
+FLAGS = flags.FLAGS
+flags.DEFINE_string("job_name", "", "a job")
+flags.DEFINE_integer("task_index", 0, "a task")
+flags.DEFINE_float("rate", 0.5, "a rate")
+flags.DEFINE_boolean("sync", False, "a switch")
+"""
+
+
+def run(code, *args, roles=None):
+    env = dict(os.environ)
+    env.pop("CAPSTAN_ROLE_FLAGS", None)
+    if roles is not None:
+        env["CAPSTAN_ROLE_FLAGS"] = json.dumps(roles)
+    return subprocess.run([sys.executable, "-c", DEFINE + code, *args], env=env, capture_output=True,
+                          text=True, timeout=60)
+
+
+SHOW = "print(FLAGS.job_name, FLAGS.task_index, FLAGS.rate, FLAGS.sync)"
+
+
+@pytest.mark.parametrize("args,shown", [
+    ([], " 0 0.5 False"),
+    (["--job_name=ps", "--task_index", "3", "--rate=1e-3", "--sync"], "ps 3 0.001 True"),
+    (["-job_name", "ps", "--sync=true"], "ps 0 0.5 True"),
+    (["--sync", "False", "--task_index=0x10"], " 16 0.5 False"),
+    (["--nosync", "--unknown=3", "rest"], " 0 0.5 False"),
+])
+def test_the_first_access_reads_the_command_line(args, shown):
+    assert run(SHOW, *args).stdout.strip("\n") == shown
+
+
+def test_a_value_that_is_none_ends_the_program():
+    done = run(SHOW, "--task_index=many")
+    assert done.returncode == 2 and "task_index" in done.stderr
+
+
+def test_roles_of_the_launcher_serve_where_the_command_line_is_silent():
+    roles = {"job_name": "worker", "task_index": "2", "elsewhere": "x"}
+    assert run(SHOW, roles=roles).stdout.strip() == "worker 2 0.5 False"
+    assert run(SHOW, "--task_index=5", roles=roles).stdout.strip() == "worker 5 0.5 False"
+
+
+def test_flags_may_be_set_listed_and_defined_late():
+    code = """
+FLAGS.job_name = "mine"
+flags.DEFINE_string("late", "x", "")
+print(FLAGS.late, FLAGS.job_name, sorted(FLAGS.flag_values_dict()))
+for name, value in sorted(FLAGS.__flags.items()):
+    print("%s=%s" % (name, value))
+print(FLAGS.__flags["rate"].value)
+"""
+    lines = run(code, "--late=y").stdout.splitlines()
+    assert lines[0] == "y mine ['job_name', 'late', 'rate', 'sync', 'task_index']"
+    assert lines[1:] == ["job_name=mine", "late=y", "rate=0.5", "sync=False", "task_index=0", "0.5"]
+
+
+def test_a_flag_that_is_not_defined_is_named():
+    done = run("FLAGS.job_nam")
+    assert "no flag named 'job_nam'" in done.stderr and "job_name" in done.stderr
+
+
+def test_app_run_calls_main_and_returns_its_code():
+    code = """
+def main(argv):
+    print(len(argv), argv[1:], FLAGS.task_index)
+    return 7
+tf.app.run()
+"""
+    done = run(code, "--task_index=4", "rest")
+    assert done.stdout.strip() == "2 ['rest'] 4" and done.returncode == 7
+
+
+def test_help_shows_the_flags():
+    done = run(SHOW, "--help")
+    assert done.returncode == 0 and "--task_index" in done.stdout and "a task" in done.stdout

@@ -1,0 +1,88 @@
+"""The names that programs import: all there are resolve, and a missing one says so where it is used."""
+
+import subprocess
+import sys
+
+import pytest
+import tensorflow as tf
+from capstan import names, namespaces
+
+
+def test_every_name_of_the_table_exists():
+    for path in names.TABLE:
+        for name in namespaces._table(path):
+            namespaces.find(path, name)
+
+
+def test_both_eras_find_the_same_functions():
+    assert tf.mul is tf.multiply and tf.initialize_all_variables is tf.global_variables_initializer
+    assert tf.train.SyncReplicasOptimizerV2 is tf.train.SyncReplicasOptimizer
+    assert tf.contrib.framework.get_or_create_global_step is tf.train.get_or_create_global_step
+
+
+def test_modules_are_found_as_programs_import_them():
+    import tensorflow.compat.v1 as v1
+    from tensorflow.contrib.learn.python.learn.datasets.mnist import read_data_sets as contrib_read
+    from tensorflow.examples.tutorials.mnist import input_data
+    from tensorflow.examples.tutorials.mnist.input_data import read_data_sets
+    from tensorflow.examples.tutorials.mnist.mnist import IMAGE_PIXELS
+    from tensorflow.python.framework import ops
+    from tensorflow.python.ops import control_flow_ops
+    from tensorflow.python.platform import gfile
+
+    assert v1.placeholder is tf.placeholder and v1.train.Server is tf.train.Server
+    assert input_data.read_data_sets is read_data_sets is contrib_read
+    assert IMAGE_PIXELS == 784
+    assert control_flow_ops.group is tf.group and ops.get_default_graph is tf.get_default_graph
+    assert gfile.Exists("/")
+
+
+def test_ops_of_the_catalog_get_functions_of_their_own():
+    x = tf.constant([1.0, 4.0])
+    with tf.Session() as sess:
+        assert sess.run(tf.sqrt(x)).tolist() == [1.0, 2.0]
+        assert sess.run(tf.raw_ops.Sqrt(x=x)).tolist() == [1.0, 2.0]
+    with pytest.raises(TypeError, match="no argument 'axis'"):
+        tf.sqrt(x, axis=1)
+
+
+def test_a_missing_name_fails_with_line_and_nearest_name():
+    with pytest.raises(AttributeError, match=r"tf\.reduce_meam.*test_names\.py:\d+.*tf\.reduce_mean"):
+        tf.reduce_meam
+    with pytest.raises(AttributeError, match=r"tf\.nn\.no_such_thing does not exist"):
+        tf.nn.no_such_thing(1)
+    assert not hasattr(tf, "no_such_thing_at_all")
+
+
+def test_a_missing_name_that_is_imported_fails_when_it_is_called():
+    from tensorflow.contrib.somewhere import absent
+    from tensorflow.contrib.layers import no_such_layer
+    from tensorflow import no_such_function
+
+    for function in (absent, no_such_layer, no_such_function):
+        with pytest.raises(AttributeError, match=r"does not exist in Capstan \(test_names\.py:\d+\)"):
+            function(1)
+
+
+def test_an_unknown_module_is_not_found():
+    with pytest.raises(ImportError):
+        import tensorflow.not_a_module  # noqa: F401
+
+
+def _measure(code):
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+
+
+def test_importing_is_cheap():
+    code = (
+        "import sys, time\n"
+        "import tensorflow as tf\n"
+        "tf.placeholder, tf.train.Server, tf.train.Supervisor, tf.app.flags\n"
+        "peak = int(open('/proc/self/status').read().split('VmHWM:')[1].split()[0])\n"
+        "print(peak / 1024, time.process_time(),\n"
+        "      'google.protobuf' in sys.modules, 'tensorboard' in sys.modules)\n"
+    )
+    memory, seconds, protobuf, board = _measure(code).split()
+    assert float(memory) < 80
+    assert float(seconds) < 0.6  # of one core, interpreter and numpy included
+    assert (protobuf, board) == ("False", "False")
