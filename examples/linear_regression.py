@@ -33,7 +33,8 @@ def main(_):
         init_op = tf.initialize_all_variables()
 
     supervisor = tf.train.Supervisor(
-        is_chief=FLAGS.task_index == 0, logdir=FLAGS.logdir or None, init_op=init_op, global_step=global_step)
+        is_chief=FLAGS.task_index == 0, logdir=FLAGS.logdir or None, init_op=init_op, global_step=global_step,
+        summary_op=None)  # the loss needs a feed, which the supervisor's own thread does not have
     random = np.random.RandomState(FLAGS.task_index)
     with supervisor.managed_session(server.target) as session:
         step = 0

@@ -9,7 +9,7 @@ from capstan import errors, logs
 
 
 class Coordinator:
-    """One thread asks for a stop, all see it, and join() waits for them and raises the first error."""
+    """One thread asks for a stop, all see it; join() waits for them and raises the first error."""
 
     def __init__(self, clean_stop_exception_types=None):
         if clean_stop_exception_types is None:

@@ -1,10 +1,12 @@
-"""tf.train.SessionRunHook, and hooks that programs put around their runs. Those that save, count and
-stop are in step_hooks.py."""
+"""tf.train.SessionRunHook, and hooks that programs put around their runs. Those that save, count
+and stop are in step_hooks.py."""
 
 import collections
 import time
 
-from capstan import errors, global_step as global_steps, graph as graphs, logs
+from capstan import errors, logs
+from capstan import global_step as global_steps
+from capstan import graph as graphs
 from capstan.timers import NeverTimer, SecondOrStepTimer
 
 
@@ -17,7 +19,9 @@ class SessionRunArgs(collections.namedtuple("SessionRunArgs", ["fetches", "feed_
         return super().__new__(cls, fetches, feed_dict, options)
 
 
-SessionRunValues = collections.namedtuple("SessionRunValues", ["results", "options", "run_metadata"])
+SessionRunValues = collections.namedtuple(
+    "SessionRunValues", ["results", "options", "run_metadata"]
+)
 
 
 class SessionRunContext:
@@ -61,8 +65,10 @@ class LoggingTensorHook(SessionRunHook):
     def __init__(self, tensors, every_n_iter=None, every_n_secs=None, at_end=False, formatter=None):
         only_at_end = at_end and every_n_iter is None and every_n_secs is None
         if not only_at_end and (every_n_iter is None) == (every_n_secs is None):
-            raise ValueError("either at_end and/or exactly one of every_n_iter and every_n_secs must be "
-                             "provided.")
+            raise ValueError(
+                "either at_end and/or exactly one of every_n_iter and every_n_secs must be "
+                "provided."
+            )
         if every_n_iter is not None and every_n_iter <= 0:
             raise ValueError("invalid every_n_iter=%s." % every_n_iter)
         self._tag_order = sorted(tensors) if isinstance(tensors, dict) else list(tensors)
@@ -73,7 +79,9 @@ class LoggingTensorHook(SessionRunHook):
     def begin(self):
         self._timer.reset()
         self._iter_count = 0
-        self._current_tensors = {tag: _as_graph_element(tensor) for tag, tensor in self._tensors.items()}
+        self._current_tensors = {
+            tag: _as_graph_element(tensor) for tag, tensor in self._tensors.items()
+        }
 
     def before_run(self, run_context):
         self._should_trigger = self._timer.should_trigger_for_step(self._iter_count)
@@ -146,8 +154,11 @@ class GlobalStepWaiterHook(SessionRunHook):
             if self._worker_is_started:
                 break
             if step - last_logged > 1000:
-                logs.info("Waiting for global step %d before starting training. Current step is %d.",
-                          self._wait_until_step, step)
+                logs.info(
+                    "Waiting for global step %d before starting training. Current step is %d.",
+                    self._wait_until_step,
+                    step,
+                )
                 last_logged = step
             time.sleep(0.1)
         return None
@@ -166,10 +177,14 @@ class FinalOpsHook(SessionRunHook):
         if self._final_ops is None:
             return
         try:
-            self._final_ops_values = session.run(self._final_ops, feed_dict=self._final_ops_feed_dict)
+            self._final_ops_values = session.run(
+                self._final_ops, feed_dict=self._final_ops_feed_dict
+            )
         except (errors.OutOfRangeError, StopIteration):
-            logs.warning("The ops of FinalOpsHook read from an input that is exhausted; they should depend "
-                         "on variables only.")
+            logs.warning(
+                "The ops of FinalOpsHook read from an input that is exhausted; they should depend "
+                "on variables only."
+            )
             raise
 
 
@@ -187,11 +202,15 @@ def _as_graph_element(obj):
     graph = graphs.get_default_graph()
     if not isinstance(obj, str):
         if getattr(obj, "graph", None) is not graph:
-            raise ValueError("Passed %s should have graph attribute that is equal to current graph %s."
-                             % (obj, graph))
+            raise ValueError(
+                "Passed %s should have graph attribute that is equal to current graph %s."
+                % (obj, graph)
+            )
         return obj
     if ":" in obj:
         return graph.as_graph_element(obj)
     if len(graph.get_operation_by_name(obj).outputs) > 1:
-        raise ValueError("Name %s is ambiguous, as this `Operation` has multiple outputs (at least 2)." % obj)
+        raise ValueError(
+            "Name %s is ambiguous, as this `Operation` has multiple outputs (at least 2)." % obj
+        )
     return graph.as_graph_element(obj + ":0")

@@ -1,8 +1,8 @@
 """What this process tells its launcher, and how it takes leave of its cluster.
 
-Both are the process's own, hence one object: made when a server starts or a training session begins.
-A process that ends in good order says so to the parameter servers, which end when all have; one that
-fails says to the launcher why, and leaves nobody.
+Both are the process's own, hence one object: made when a server starts or a training session
+begins. A process that ends in good order says so to the parameter servers, which end when all
+have; one that fails says to the launcher why, and leaves nobody.
 """
 
 import atexit
@@ -102,7 +102,7 @@ def loss_among(graph, fetches, values):
 
 
 class StepReporter:
-    """Tells the launcher the step, at most ten times a second, and knows when the limit is reached."""
+    """Tells the launcher the step, at most ten times a second; knows when the limit is reached."""
 
     def __init__(self, graph):
         self._graph = graph

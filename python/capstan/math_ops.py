@@ -222,8 +222,11 @@ def _reduction(op_type):
         if isinstance(keep, str):  # 1.x: (input_tensor, axis, keep_dims, name)
             name, keep = keep, None
         x = convert_to_tensor(input_tensor, name="input" if name is None else None)
-        return apply_op(op_type, input=x, reduction_indices=_reduction_axes(x, axis),
-                        keep_dims=bool(keep), name=name)
+        reduced = apply_op(op_type, input=x, reduction_indices=_reduction_axes(x, axis),
+                           keep_dims=bool(keep), name=name)
+        if axis is None and not keep:
+            reduced.set_shape([])  # which the engine cannot know where the rank is unknown
+        return reduced
 
     reduce.__name__ = "reduce_" + op_type.lower()
     return reduce

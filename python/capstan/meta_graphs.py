@@ -2,7 +2,8 @@
 
 import os
 
-from capstan import _capstan, about, graph as graphs, logs, protos
+from capstan import _capstan, about, logs, protos
+from capstan import graph as graphs
 from capstan.messages import Message
 from capstan.queue_runner import QueueRunner, QueueRunnerDef
 from capstan.variables import Variable
@@ -70,7 +71,7 @@ def _element_name(item):
 
 
 def _collection(items):
-    """(kind, values) of a collection as meta_graph() takes it; None when it holds something else."""
+    """(kind, values) of a collection as meta_graph() takes it; None for other objects."""
     if all(isinstance(item, Variable) for item in items):
         return "bytes", [_capstan.variable_def(item, item.trainable) for item in items]
     if all(hasattr(item, "to_proto") for item in items):
@@ -94,14 +95,24 @@ def meta_graph_bytes(graph, saver_def=None, collection_list=None):
         if packed:
             collections[key] = packed
         elif items:
-            logs.debug("the collection %s is not written: it holds %s", key, type(items[0]).__name__)
+            logs.debug(
+                "the collection %s is not written: it holds %s", key, type(items[0]).__name__
+            )
     saver = None if saver_def is None else saver_def.SerializeToString()
     return _capstan.meta_graph(graph, saver, collections, about.__version__, about.__git_version__)
 
 
-def export_meta_graph(filename=None, meta_info_def=None, graph_def=None, saver_def=None,
-                      collection_list=None, as_text=False, graph=None, **unused):
-    """The default graph, or the one given, as a MetaGraphDef; written when there is a name for it."""
+def export_meta_graph(
+    filename=None,
+    meta_info_def=None,
+    graph_def=None,
+    saver_def=None,
+    collection_list=None,
+    as_text=False,
+    graph=None,
+    **unused,
+):
+    """The default graph, or the one given, as a MetaGraphDef; written where a name is given."""
     graph = graph or graphs.get_default_graph()
     content = meta_graph_bytes(graph, saver_def, collection_list)
     meta = MetaGraphDef.FromString(content)
@@ -141,8 +152,14 @@ def _without_devices(graph_def):
     return graph_def.SerializeToString()
 
 
-_VARIABLES = ("variables", "trainable_variables", "local_variables", "model_variables",
-              "moving_average_variables", "metric_variables")
+_VARIABLES = (
+    "variables",
+    "trainable_variables",
+    "local_variables",
+    "model_variables",
+    "moving_average_variables",
+    "metric_variables",
+)
 
 
 def _imported(graph, key, kind, values, scope, known):
@@ -158,7 +175,10 @@ def _imported(graph, key, kind, values, scope, known):
     if kind == "bytes":
         from capstan.saver import Saver
 
-        return [Saver.from_proto(protos.SaverDef.FromString(v), scope) if key == "savers" else v for v in values]
+        return [
+            Saver.from_proto(protos.SaverDef.FromString(v), scope) if key == "savers" else v
+            for v in values
+        ]
     return values
 
 

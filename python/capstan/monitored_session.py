@@ -6,14 +6,21 @@ when a task was lost, one that knows the coordinator, one that calls the hooks; 
 
 import time
 
-from capstan import errors, global_step as global_steps, graph as graphs, launcher, logs, protos
+from capstan import errors, launcher, logs, protos
+from capstan import global_step as global_steps
+from capstan import graph as graphs
 from capstan.coordinator import Coordinator, join_all
 from capstan.graph import GraphKeys
 from capstan.hooks import SessionRunArgs, SessionRunContext, SessionRunHook, SessionRunValues
 from capstan.queue_runner import start_queue_runners
 from capstan.scaffold import ChiefSessionCreator, Scaffold, WorkerSessionCreator
-from capstan.step_hooks import (CheckpointSaverHook, StepCounterHook, StepHook, StopAtStepHook,
-                                SummarySaverHook)
+from capstan.step_hooks import (
+    CheckpointSaverHook,
+    StepCounterHook,
+    StepHook,
+    StopAtStepHook,
+    SummarySaverHook,
+)
 
 # A lost task; everything else is the program's own failure.
 _PREEMPTION_ERRORS = (errors.AbortedError, errors.UnavailableError)
@@ -23,12 +30,24 @@ _FIRST_GRACE_SECS = 1.0
 USE_DEFAULT = object()
 
 
-def MonitoredTrainingSession(master="", is_chief=True, checkpoint_dir=None, scaffold=None, hooks=None,
-                             chief_only_hooks=None, save_checkpoint_secs=USE_DEFAULT,
-                             save_summaries_steps=USE_DEFAULT, save_summaries_secs=USE_DEFAULT,
-                             config=None, stop_grace_period_secs=120, log_step_count_steps=100,
-                             max_wait_secs=7200, save_checkpoint_steps=USE_DEFAULT, summary_dir=None,
-                             save_graph_def=True):
+def MonitoredTrainingSession(
+    master="",
+    is_chief=True,
+    checkpoint_dir=None,
+    scaffold=None,
+    hooks=None,
+    chief_only_hooks=None,
+    save_checkpoint_secs=USE_DEFAULT,
+    save_summaries_steps=USE_DEFAULT,
+    save_summaries_secs=USE_DEFAULT,
+    config=None,
+    stop_grace_period_secs=120,
+    log_step_count_steps=100,
+    max_wait_secs=7200,
+    save_checkpoint_steps=USE_DEFAULT,
+    summary_dir=None,
+    save_graph_def=True,
+):
     """A MonitoredSession with the usual hooks: the chief counts, summarises and saves."""
     summary_steps, summary_secs = _one_of(save_summaries_steps, save_summaries_secs, 100, None)
     save_steps, save_secs = _one_of(save_checkpoint_steps, save_checkpoint_secs, None, 600)
@@ -39,13 +58,28 @@ def MonitoredTrainingSession(master="", is_chief=True, checkpoint_dir=None, scaf
     all_hooks = list(chief_only_hooks or ())
     summary_dir = summary_dir or checkpoint_dir
     if summary_dir and _positive(log_step_count_steps):
-        all_hooks.append(StepCounterHook(output_dir=summary_dir, every_n_steps=log_step_count_steps))
+        all_hooks.append(
+            StepCounterHook(output_dir=summary_dir, every_n_steps=log_step_count_steps)
+        )
     if summary_dir and (_positive(summary_steps) or _positive(summary_secs)):
-        all_hooks.append(SummarySaverHook(scaffold=scaffold, save_steps=summary_steps,
-                                          save_secs=summary_secs, output_dir=summary_dir))
+        all_hooks.append(
+            SummarySaverHook(
+                scaffold=scaffold,
+                save_steps=summary_steps,
+                save_secs=summary_secs,
+                output_dir=summary_dir,
+            )
+        )
     if checkpoint_dir and (_positive(save_steps) or _positive(save_secs)):
-        all_hooks.append(CheckpointSaverHook(checkpoint_dir, save_steps=save_steps, save_secs=save_secs,
-                                             scaffold=scaffold, save_graph_def=save_graph_def))
+        all_hooks.append(
+            CheckpointSaverHook(
+                checkpoint_dir,
+                save_steps=save_steps,
+                save_secs=save_secs,
+                scaffold=scaffold,
+                save_graph_def=save_graph_def,
+            )
+        )
     creator = ChiefSessionCreator(scaffold, master, config, checkpoint_dir)
     return MonitoredSession(creator, all_hooks + list(hooks or ()), stop_grace_period_secs)
 
@@ -70,7 +104,8 @@ class _MonitoredSession:
             hook.begin()
         own_hooks = _launcher_hooks(self._hooks)
         self._coordinated_creator = self._CoordinatedSessionCreator(
-            session_creator or ChiefSessionCreator(), self._hooks, own_hooks, stop_grace_period_secs)
+            session_creator or ChiefSessionCreator(), self._hooks, own_hooks, stop_grace_period_secs
+        )
         if should_recover:
             self._sess = _RecoverableSession(self._coordinated_creator)
         else:
@@ -90,8 +125,10 @@ class _MonitoredSession:
 
         names = tuple(inspect.signature(step_fn).parameters)
         if names not in (("step_context",), ("self", "step_context")):
-            raise ValueError("`step_fn` may either have one `step_context` argument, or `self` and "
-                             "`step_context` arguments if it's an instance method. Got %s instead." % (names,))
+            raise ValueError(
+                "`step_fn` may either have one `step_context` argument, or `self` and "
+                "`step_context` arguments if it's an instance method. Got %s instead." % (names,)
+            )
         return self._sess.run_step_fn(step_fn, self._tf_sess(), run_with_hooks=None)
 
     class StepContext:
@@ -175,16 +212,26 @@ class MonitoredSession(_MonitoredSession):
 class SingularMonitoredSession(_MonitoredSession):
     """The same without recovery, and with the raw session for all to see."""
 
-    def __init__(self, hooks=None, scaffold=None, master="", config=None, checkpoint_dir=None,
-                 stop_grace_period_secs=120, checkpoint_filename_with_path=None):
-        creator = ChiefSessionCreator(scaffold, master, config, checkpoint_dir, checkpoint_filename_with_path)
+    def __init__(
+        self,
+        hooks=None,
+        scaffold=None,
+        master="",
+        config=None,
+        checkpoint_dir=None,
+        stop_grace_period_secs=120,
+        checkpoint_filename_with_path=None,
+    ):
+        creator = ChiefSessionCreator(
+            scaffold, master, config, checkpoint_dir, checkpoint_filename_with_path
+        )
         super().__init__(creator, hooks, False, stop_grace_period_secs)
 
     def raw_session(self):
         return self._tf_sess()
 
 
-# --- Layers -----------------------------------------------------------------------------------------
+# --- Layers ---------------------------------------------------------------------------------------
 
 
 class _WrappedSession:
@@ -307,9 +354,9 @@ class _CoordinatedSession(_WrappedSession):
 
 
 class _HookedSession(_WrappedSession):
-    """Calls the hooks. Those of ours that only follow the global step share one fetch of it, and are
-    called when one of them has something to do; where there are no others, a run costs next to nothing
-    more than a plain one."""
+    """Calls the hooks. Those of ours that only follow the global step share one fetch of it, and
+    are called when one of them has something to do; where there are no others, a run costs next to
+    nothing more than a plain one."""
 
     def __init__(self, sess, hooks):
         super().__init__(sess)
@@ -317,7 +364,9 @@ class _HookedSession(_WrappedSession):
         self._should_stop = False
         self._run = sess.run
         self._step_hooks = [hook for hook in hooks if type(hook) in _PLAIN_STEP_HOOKS]
-        self._others = [hook for hook in hooks if hook not in self._step_hooks and _has_run_methods(hook)]
+        self._others = [
+            hook for hook in hooks if hook not in self._step_hooks and _has_run_methods(hook)
+        ]
         self._step = self._step_hooks[0]._global_step_tensor if self._step_hooks else None
         self._quiet = False
         self._settle()
@@ -377,8 +426,9 @@ class _HookedSession(_WrappedSession):
 
     def _after_run(self, context, outputs, options, run_metadata):
         step = outputs.get("step")
-        loud = step is not None and (not self._quiet or step >= self._loud_step
-                                     or time.time() >= self._loud_time)
+        loud = step is not None and (
+            not self._quiet or step >= self._loud_step or time.time() >= self._loud_time
+        )
         context._caller_values = outputs["caller"]
         for hook in self._hooks if loud else self._others:
             results = outputs.get(hook)
@@ -392,8 +442,10 @@ class _HookedSession(_WrappedSession):
 
 def _has_run_methods(hook):
     kind = type(hook)
-    return (kind.before_run is not SessionRunHook.before_run
-            or kind.after_run is not SessionRunHook.after_run)
+    return (
+        kind.before_run is not SessionRunHook.before_run
+        or kind.after_run is not SessionRunHook.after_run
+    )
 
 
 def _refuse_common(feeds, others, message):
@@ -406,12 +458,15 @@ def _merge_options(options, more):
     options.trace_level = max(options.trace_level, more.trace_level)
     options.timeout_in_ms = max(options.timeout_in_ms, more.timeout_in_ms)
     options.inter_op_thread_pool = max(options.inter_op_thread_pool, more.inter_op_thread_pool)
-    options.output_partition_graphs = max(options.output_partition_graphs, more.output_partition_graphs)
-    options.report_tensor_allocations_upon_oom = (options.report_tensor_allocations_upon_oom
-                                                  or more.report_tensor_allocations_upon_oom)
+    options.output_partition_graphs = max(
+        options.output_partition_graphs, more.output_partition_graphs
+    )
+    options.report_tensor_allocations_upon_oom = (
+        options.report_tensor_allocations_upon_oom or more.report_tensor_allocations_upon_oom
+    )
 
 
-# --- The launcher -----------------------------------------------------------------------------------
+# --- The launcher ---------------------------------------------------------------------------------
 
 
 class _LauncherHook(StepHook):
@@ -428,7 +483,9 @@ class _LauncherHook(StepHook):
     def after_run(self, run_context, run_values):
         step = run_values.results + 1
         if self._reporter.due:
-            self._reporter.report(step, run_context.original_args.fetches, run_context._caller_values)
+            self._reporter.report(
+                step, run_context.original_args.fetches, run_context._caller_values
+            )
         if self._reporter.reached(step):
             if self._reporter.reached(run_context.session.run(self._global_step_tensor)):
                 run_context.request_stop()
@@ -443,4 +500,10 @@ def _launcher_hooks(hooks):
 
 
 # Subclasses may override anything: those are called at every run.
-_PLAIN_STEP_HOOKS = (StopAtStepHook, CheckpointSaverHook, StepCounterHook, SummarySaverHook, _LauncherHook)
+_PLAIN_STEP_HOOKS = (
+    StopAtStepHook,
+    CheckpointSaverHook,
+    StepCounterHook,
+    SummarySaverHook,
+    _LauncherHook,
+)

@@ -3,7 +3,8 @@
 import threading
 import weakref
 
-from capstan import errors, graph as graphs, logs
+from capstan import errors, logs
+from capstan import graph as graphs
 from capstan.graph import GraphKeys
 from capstan.messages import Message
 
@@ -19,17 +20,27 @@ class QueueRunnerDef(Message):
 
 
 class QueueRunner:
-    """One thread per enqueue op. With a coordinator, a stop closes the queue and ends the threads at
-    once, also where they wait for something else than the queue."""
+    """One thread per enqueue op. With a coordinator, a stop closes the queue and ends the threads
+    at once, also where they wait for something else than the queue."""
 
-    def __init__(self, queue=None, enqueue_ops=None, close_op=None, cancel_op=None,
-                 queue_closed_exception_types=None, queue_runner_def=None, import_scope=None):
+    def __init__(
+        self,
+        queue=None,
+        enqueue_ops=None,
+        close_op=None,
+        cancel_op=None,
+        queue_closed_exception_types=None,
+        queue_runner_def=None,
+        import_scope=None,
+    ):
         if queue_runner_def:
             if queue or enqueue_ops:
                 raise ValueError("queue_runner_def and queue are mutually exclusive.")
             self._take_def(queue_runner_def, import_scope)
         else:
-            self._take_arguments(queue, enqueue_ops, close_op, cancel_op, queue_closed_exception_types)
+            self._take_arguments(
+                queue, enqueue_ops, close_op, cancel_op, queue_closed_exception_types
+            )
         self._lock = threading.Lock()
         self._runs_per_session = weakref.WeakKeyDictionary()
         self._exceptions_raised = []
@@ -38,21 +49,33 @@ class QueueRunner:
         if queue is None or not enqueue_ops:
             raise ValueError("Must provide queue and enqueue_ops.")
         if closed_types is not None and not _error_types(closed_types):
-            raise TypeError("queue_closed_exception_types, when provided, must be a tuple of tf.error "
-                            "types, but saw: %s" % (closed_types,))
+            raise TypeError(
+                "queue_closed_exception_types, when provided, must be a tuple of tf.error "
+                "types, but saw: %s" % (closed_types,)
+            )
         self._queue, self._enqueue_ops = queue, enqueue_ops
         self._close_op = queue.close() if close_op is None else close_op
-        self._cancel_op = queue.close(cancel_pending_enqueues=True) if cancel_op is None else cancel_op
+        self._cancel_op = (
+            queue.close(cancel_pending_enqueues=True) if cancel_op is None else cancel_op
+        )
         self._queue_closed_exception_types = closed_types or (errors.OutOfRangeError,)
 
     def _take_def(self, given, scope):
         def element(name):
-            return graphs.get_default_graph().as_graph_element(graphs.prepend_name_scope(name, scope))
+            return graphs.get_default_graph().as_graph_element(
+                graphs.prepend_name_scope(name, scope)
+            )
 
         self._queue = element(given.queue_name)
         self._enqueue_ops = [element(name) for name in given.enqueue_op_name]
-        self._close_op, self._cancel_op = element(given.close_op_name), element(given.cancel_op_name)
-        types = [errors.exception_type_from_error_code(code) for code in given.queue_closed_exception_types]
+        self._close_op, self._cancel_op = (
+            element(given.close_op_name),
+            element(given.cancel_op_name),
+        )
+        types = [
+            errors.exception_type_from_error_code(code)
+            for code in given.queue_closed_exception_types
+        ]
         self._queue_closed_exception_types = tuple(types) or (errors.OutOfRangeError,)
 
     queue = property(lambda self: self._queue)
@@ -64,7 +87,7 @@ class QueueRunner:
     exceptions_raised = property(lambda self: self._exceptions_raised)
     name = property(lambda self: self._queue.name)
 
-    # --- Threads ------------------------------------------------------------------------------------
+    # --- Threads ----------------------------------------------------------------------------------
 
     def _run(self, sess, enqueue_op, coord=None):
         closed = False
@@ -112,7 +135,9 @@ class QueueRunner:
             self._exceptions_raised = []
         threads = [self._thread(self._run, (sess, op, coord), op.name) for op in self._enqueue_ops]
         if coord:
-            threads.append(self._thread(self._close_on_stop, (sess, list(threads), coord), "close_on_stop"))
+            threads.append(
+                self._thread(self._close_on_stop, (sess, list(threads), coord), "close_on_stop")
+            )
         for thread in threads:
             if coord:
                 coord.register_thread(thread)
@@ -122,9 +147,11 @@ class QueueRunner:
         return threads
 
     def _thread(self, target, args, name):
-        return threading.Thread(target=target, args=args, name="QueueRunnerThread-%s-%s" % (self.name, name))
+        return threading.Thread(
+            target=target, args=args, name="QueueRunnerThread-%s-%s" % (self.name, name)
+        )
 
-    # --- Messages -----------------------------------------------------------------------------------
+    # --- Messages ---------------------------------------------------------------------------------
 
     def to_proto(self, export_scope=None):
         if export_scope is not None and not self.queue.name.startswith(export_scope):
@@ -136,9 +163,13 @@ class QueueRunner:
         return QueueRunnerDef(
             queue_name=stripped(self.queue.name),
             enqueue_op_name=[stripped(op.name) for op in self._enqueue_ops],
-            close_op_name=stripped(self._close_op.name), cancel_op_name=stripped(self._cancel_op.name),
+            close_op_name=stripped(self._close_op.name),
+            cancel_op_name=stripped(self._cancel_op.name),
             queue_closed_exception_types=[
-                errors.error_code_from_exception_type(kind) for kind in self._queue_closed_exception_types])
+                errors.error_code_from_exception_type(kind)
+                for kind in self._queue_closed_exception_types
+            ],
+        )
 
     @staticmethod
     def from_proto(queue_runner_def, import_scope=None):
@@ -161,8 +192,9 @@ def add_queue_runner(qr, collection=GraphKeys.QUEUE_RUNNERS):
     graphs.add_to_collection(collection, qr)
 
 
-def start_queue_runners(sess=None, coord=None, daemon=True, start=True,
-                        collection=GraphKeys.QUEUE_RUNNERS):
+def start_queue_runners(
+    sess=None, coord=None, daemon=True, start=True, collection=GraphKeys.QUEUE_RUNNERS
+):
     """Starts the threads of all queue runners in a collection."""
     from capstan.session import BaseSession, session_for
 
@@ -172,5 +204,8 @@ def start_queue_runners(sess=None, coord=None, daemon=True, start=True,
             return []  # it starts them itself
         raise TypeError("sess must be a `tf.Session` object. Given class: %s" % type(sess))
     runners = sess.graph.get_collection(collection)
-    return [thread for runner in runners
-            for thread in runner.create_threads(sess, coord=coord, daemon=daemon, start=start)]
+    return [
+        thread
+        for runner in runners
+        for thread in runner.create_threads(sess, coord=coord, daemon=daemon, start=start)
+    ]

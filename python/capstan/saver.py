@@ -3,7 +3,9 @@
 import os
 import time
 
-from capstan import _capstan, dtypes, errors, global_step as global_steps, graph as graphs, logs, protos
+from capstan import _capstan, dtypes, errors, logs, protos
+from capstan import global_step as global_steps
+from capstan import graph as graphs
 from capstan.graph import GraphKeys
 from capstan.meta_graphs import meta_graph_bytes
 from capstan.protos import CheckpointState
@@ -13,14 +15,29 @@ from capstan.variables import Variable
 class Saver:
     """Adds the nodes that save and restore variables, and keeps the newest few checkpoints."""
 
-    def __init__(self, var_list=None, reshape=False, sharded=False, max_to_keep=5,
-                 keep_checkpoint_every_n_hours=10000.0, name=None, restore_sequentially=False,
-                 saver_def=None, builder=None, defer_build=False, allow_empty=False,
-                 write_version=protos.SaverDef.V2, pad_step_number=False, save_relative_paths=False,
-                 filename=None):
+    def __init__(
+        self,
+        var_list=None,
+        reshape=False,
+        sharded=False,
+        max_to_keep=5,
+        keep_checkpoint_every_n_hours=10000.0,
+        name=None,
+        restore_sequentially=False,
+        saver_def=None,
+        builder=None,
+        defer_build=False,
+        allow_empty=False,
+        write_version=protos.SaverDef.V2,
+        pad_step_number=False,
+        save_relative_paths=False,
+        filename=None,
+    ):
         if defer_build and var_list:
-            raise ValueError("If `var_list` is provided then build cannot be deferred. Either set "
-                             "defer_build=False or var_list=None.")
+            raise ValueError(
+                "If `var_list` is provided then build cannot be deferred. Either set "
+                "defer_build=False or var_list=None."
+            )
         self._var_list, self._sharded, self._name = var_list, sharded, name
         self._max_to_keep = max_to_keep
         self._keep_checkpoint_every_n_hours = keep_checkpoint_every_n_hours
@@ -33,7 +50,7 @@ class Saver:
         if not defer_build:
             self.build()
 
-    # --- Nodes --------------------------------------------------------------------------------------
+    # --- Nodes ------------------------------------------------------------------------------------
 
     def build(self):
         if self._is_built:
@@ -54,11 +71,18 @@ class Saver:
             raise ValueError("No variables to save")
         named = _by_name(self._var_list)
         graph = next(iter(named.values())).graph
-        filename, save, restore = _capstan.make_saver(graph, named, bool(self._sharded), self._name or "save")
+        filename, save, restore = _capstan.make_saver(
+            graph, named, bool(self._sharded), self._name or "save"
+        )
         self.saver_def = protos.SaverDef(
-            filename_tensor_name=filename.name, save_tensor_name=save.name, restore_op_name=restore.name,
-            max_to_keep=self._max_to_keep or 0, sharded=bool(self._sharded),
-            keep_checkpoint_every_n_hours=self._keep_checkpoint_every_n_hours, version=protos.SaverDef.V2)
+            filename_tensor_name=filename.name,
+            save_tensor_name=save.name,
+            restore_op_name=restore.name,
+            max_to_keep=self._max_to_keep or 0,
+            sharded=bool(self._sharded),
+            keep_checkpoint_every_n_hours=self._keep_checkpoint_every_n_hours,
+            version=protos.SaverDef.V2,
+        )
 
     def _take_def(self, given):
         made = protos.SaverDef.FromString(given.SerializeToString())
@@ -79,11 +103,21 @@ class Saver:
     def from_proto(saver_def, import_scope=None):
         return Saver(saver_def=saver_def, name=import_scope)
 
-    # --- Saving -------------------------------------------------------------------------------------
+    # --- Saving -----------------------------------------------------------------------------------
 
-    def save(self, sess, save_path, global_step=None, latest_filename=None, meta_graph_suffix="meta",
-             write_meta_graph=True, write_state=True, strip_default_attrs=False, save_debug_info=False):
-        """Writes a checkpoint; returns its prefix. The folder's `checkpoint` file is written last."""
+    def save(
+        self,
+        sess,
+        save_path,
+        global_step=None,
+        latest_filename=None,
+        meta_graph_suffix="meta",
+        write_meta_graph=True,
+        write_state=True,
+        strip_default_attrs=False,
+        save_debug_info=False,
+    ):
+        """Writes a checkpoint; returns its prefix. The `checkpoint` file is written last."""
         from capstan.session import BaseSession
 
         if not self._is_built:
@@ -106,15 +140,19 @@ class Saver:
             save_path = save_path.decode()
         if global_step is None:
             if os.path.basename(save_path) == latest_filename and not self._sharded:
-                raise ValueError("'latest_filename' collides with 'save_path': '%s' and '%s'"
-                                 % (latest_filename, save_path))
+                raise ValueError(
+                    "'latest_filename' collides with 'save_path': '%s' and '%s'"
+                    % (latest_filename, save_path)
+                )
             return save_path
         if not hasattr(global_step, "__index__"):
             global_step = global_steps.global_step(sess, global_step)
         return ("%s-%08d" if self._pad_step_number else "%s-%d") % (save_path, global_step)
 
     def _write_variables(self, sess, prefix):
-        done = sess.run(self.saver_def.save_tensor_name, {self.saver_def.filename_tensor_name: prefix})
+        done = sess.run(
+            self.saver_def.save_tensor_name, {self.saver_def.filename_tensor_name: prefix}
+        )
         return done.decode()
 
     def _record(self, prefix, folder, latest_filename):
@@ -123,8 +161,15 @@ class Saver:
             self._last_checkpoints.append((prefix, time.time()))
         if self._max_to_keep and len(self._last_checkpoints) > self._max_to_keep:
             self._to_delete.append(self._last_checkpoints.pop(0))
-        _capstan.set_checkpoint_state(folder, prefix, self.last_checkpoints, [], 0.0,
-                                         self._save_relative_paths, latest_filename)
+        _capstan.set_checkpoint_state(
+            folder,
+            prefix,
+            self.last_checkpoints,
+            [],
+            0.0,
+            self._save_relative_paths,
+            latest_filename,
+        )
         self._delete_oldest()
 
     def _delete_oldest(self):
@@ -139,17 +184,24 @@ class Saver:
         except errors.OpError as error:
             logs.warning("Ignoring: %s", error)
 
-    def export_meta_graph(self, filename=None, collection_list=None, as_text=False, graph=None, **unused):
+    def export_meta_graph(
+        self, filename=None, collection_list=None, as_text=False, graph=None, **unused
+    ):
         from capstan import meta_graphs
 
         graph = graph or graphs.get_default_graph()
         if filename and not as_text and collection_list is None:
             os.makedirs(os.path.dirname(filename) or ".", exist_ok=True)
             return _capstan.write_file(filename, meta_graph_bytes(graph, self.saver_def))
-        return meta_graphs.export_meta_graph(filename, saver_def=self.saver_def, graph=graph,
-                                             collection_list=collection_list, as_text=as_text)
+        return meta_graphs.export_meta_graph(
+            filename,
+            saver_def=self.saver_def,
+            graph=graph,
+            collection_list=collection_list,
+            as_text=as_text,
+        )
 
-    # --- Restoring ----------------------------------------------------------------------------------
+    # --- Restoring --------------------------------------------------------------------------------
 
     def restore(self, sess, save_path):
         if self._is_empty:
@@ -182,8 +234,9 @@ class Saver:
 
 
 def _all_saveable():
-    return (graphs.get_collection(GraphKeys.GLOBAL_VARIABLES)
-            + graphs.get_collection(GraphKeys.SAVEABLE_OBJECTS))
+    return graphs.get_collection(GraphKeys.GLOBAL_VARIABLES) + graphs.get_collection(
+        GraphKeys.SAVEABLE_OBJECTS
+    )
 
 
 def _flat(items):
@@ -208,8 +261,10 @@ def _by_name(var_list):
                 raise ValueError("At least two variables have the same name: %s" % variable.op.name)
     for name, variable in named.items():
         if not isinstance(name, str):
-            raise TypeError("names_to_saveables must be a dict mapping string names to variables. Name is "
-                            "not a string: %s" % (name,))
+            raise TypeError(
+                "names_to_saveables must be a dict mapping string names to variables. Name is "
+                "not a string: %s" % (name,)
+            )
         _check_variable(variable)
     return named
 
@@ -223,8 +278,10 @@ def _get_saver_or_default():
     """The saver of the graph's collection, made when there is none."""
     savers = graphs.get_collection(GraphKeys.SAVERS)
     if len(savers) > 1:
-        raise RuntimeError("More than one item in collection %s. Please indicate which one to use by "
-                           "passing it to the constructor." % GraphKeys.SAVERS)
+        raise RuntimeError(
+            "More than one item in collection %s. Please indicate which one to use by "
+            "passing it to the constructor." % GraphKeys.SAVERS
+        )
     if savers:
         return savers[0]
     saver = Saver(sharded=True, allow_empty=True)
@@ -232,7 +289,7 @@ def _get_saver_or_default():
     return saver
 
 
-# --- Folders ----------------------------------------------------------------------------------------
+# --- Folders --------------------------------------------------------------------------------------
 
 
 def get_checkpoint_state(checkpoint_dir, latest_filename=None):
@@ -248,22 +305,39 @@ def get_checkpoint_state(checkpoint_dir, latest_filename=None):
     newest, all_paths, times, preserved = found
     if not newest:
         raise ValueError("Invalid checkpoint state loaded from %s" % (checkpoint_dir,))
-    return CheckpointState(model_checkpoint_path=newest, all_model_checkpoint_paths=all_paths,
-                           all_model_checkpoint_timestamps=times, last_preserved_timestamp=preserved)
+    return CheckpointState(
+        model_checkpoint_path=newest,
+        all_model_checkpoint_paths=all_paths,
+        all_model_checkpoint_timestamps=times,
+        last_preserved_timestamp=preserved,
+    )
 
 
-def update_checkpoint_state(save_dir, model_checkpoint_path, all_model_checkpoint_paths=None,
-                            latest_filename=None, all_model_checkpoint_timestamps=None,
-                            last_preserved_timestamp=None):
+def update_checkpoint_state(
+    save_dir,
+    model_checkpoint_path,
+    all_model_checkpoint_paths=None,
+    latest_filename=None,
+    all_model_checkpoint_timestamps=None,
+    last_preserved_timestamp=None,
+):
     _capstan.set_checkpoint_state(
-        os.fspath(save_dir), model_checkpoint_path, list(all_model_checkpoint_paths or ()),
-        list(all_model_checkpoint_timestamps or ()), last_preserved_timestamp or 0.0, False,
-        latest_filename or "checkpoint")
+        os.fspath(save_dir),
+        model_checkpoint_path,
+        list(all_model_checkpoint_paths or ()),
+        list(all_model_checkpoint_timestamps or ()),
+        last_preserved_timestamp or 0.0,
+        False,
+        latest_filename or "checkpoint",
+    )
 
 
 def latest_checkpoint(checkpoint_dir, latest_filename=None):
     """The prefix of the newest checkpoint in a folder, or None."""
-    return _capstan.latest_checkpoint(os.fspath(checkpoint_dir), latest_filename or "checkpoint") or None
+    return (
+        _capstan.latest_checkpoint(os.fspath(checkpoint_dir), latest_filename or "checkpoint")
+        or None
+    )
 
 
 def checkpoint_exists(checkpoint_prefix):
@@ -271,16 +345,20 @@ def checkpoint_exists(checkpoint_prefix):
 
 
 def get_checkpoint_mtimes(checkpoint_prefixes):
-    return [os.path.getmtime(prefix + ".index") for prefix in checkpoint_prefixes
-            if os.path.exists(prefix + ".index")]
+    return [
+        os.path.getmtime(prefix + ".index")
+        for prefix in checkpoint_prefixes
+        if os.path.exists(prefix + ".index")
+    ]
 
 
-def remove_checkpoint(checkpoint_prefix, checkpoint_format_version=protos.SaverDef.V2,
-                      meta_graph_suffix="meta"):
+def remove_checkpoint(
+    checkpoint_prefix, checkpoint_format_version=protos.SaverDef.V2, meta_graph_suffix="meta"
+):
     _capstan.remove_bundle(os.fspath(checkpoint_prefix))
 
 
-# --- Reading without a graph ------------------------------------------------------------------------
+# --- Reading without a graph ----------------------------------------------------------------------
 
 
 class NewCheckpointReader:
@@ -299,18 +377,24 @@ class NewCheckpointReader:
         return {key: list(self._bundle.describe(key)[1]) for key in self._bundle.keys()}
 
     def get_variable_to_dtype_map(self):
-        return {key: dtypes.from_number(self._bundle.describe(key)[0]) for key in self._bundle.keys()}
+        return {
+            key: dtypes.from_number(self._bundle.describe(key)[0]) for key in self._bundle.keys()
+        }
 
     def debug_string(self):
         shapes, types = self.get_variable_to_shape_map(), self.get_variable_to_dtype_map()
-        return "\n".join("%s (%s) %s" % (key, types[key].name, shapes[key]) for key in shapes).encode()
+        return "\n".join(
+            "%s (%s) %s" % (key, types[key].name, shapes[key]) for key in shapes
+        ).encode()
 
 
 def load_checkpoint(ckpt_dir_or_file):
     path = os.fspath(ckpt_dir_or_file)
     found = latest_checkpoint(path) if os.path.isdir(path) else path
     if not found:
-        raise ValueError("Couldn't find 'checkpoint' file or checkpoints in given directory %s" % path)
+        raise ValueError(
+            "Couldn't find 'checkpoint' file or checkpoints in given directory %s" % path
+        )
     return NewCheckpointReader(found)
 
 

@@ -1,7 +1,9 @@
 """tf.train.Scaffold, and what makes sessions for a chief and for other workers."""
 
-from capstan import (array_ops, control_ops, convert, dtypes, graph as graphs, logs, saver as savers,
-                     summary as summaries, variables)
+from capstan import array_ops, control_ops, convert, dtypes, logs, variables
+from capstan import graph as graphs
+from capstan import saver as savers
+from capstan import summary as summaries
 from capstan.graph import GraphKeys
 from capstan.session_manager import SessionManager
 
@@ -9,12 +11,30 @@ from capstan.session_manager import SessionManager
 class Scaffold:
     """The pieces that training needs: given, else taken from the graph's collections, else made."""
 
-    def __init__(self, init_op=None, init_feed_dict=None, init_fn=None, ready_op=None,
-                 ready_for_local_init_op=None, local_init_op=None, summary_op=None, saver=None,
-                 copy_from_scaffold=None, local_init_feed_dict=None):
-        given = dict(init_op=init_op, init_feed_dict=init_feed_dict, user_init_fn=init_fn, ready_op=ready_op,
-                     ready_for_local_init_op=ready_for_local_init_op, local_init_op=local_init_op,
-                     summary_op=summary_op, saver=saver, local_init_feed_dict=local_init_feed_dict)
+    def __init__(
+        self,
+        init_op=None,
+        init_feed_dict=None,
+        init_fn=None,
+        ready_op=None,
+        ready_for_local_init_op=None,
+        local_init_op=None,
+        summary_op=None,
+        saver=None,
+        copy_from_scaffold=None,
+        local_init_feed_dict=None,
+    ):
+        given = dict(
+            init_op=init_op,
+            init_feed_dict=init_feed_dict,
+            user_init_fn=init_fn,
+            ready_op=ready_op,
+            ready_for_local_init_op=ready_for_local_init_op,
+            local_init_op=local_init_op,
+            summary_op=summary_op,
+            saver=saver,
+            local_init_feed_dict=local_init_feed_dict,
+        )
         if copy_from_scaffold is not None and not isinstance(copy_from_scaffold, Scaffold):
             raise TypeError("copy_from_scaffold is not a Scaffold instance.")
         for name, value in given.items():
@@ -38,8 +58,11 @@ class Scaffold:
         """Makes what is missing; the graph is final from then on."""
         self._complete("init_op", GraphKeys.INIT_OP, _default_init_op)
         self._complete("ready_op", GraphKeys.READY_OP, _default_ready_op)
-        self._complete("ready_for_local_init_op", GraphKeys.READY_FOR_LOCAL_INIT_OP,
-                       _default_ready_for_local_init_op)
+        self._complete(
+            "ready_for_local_init_op",
+            GraphKeys.READY_FOR_LOCAL_INIT_OP,
+            _default_ready_for_local_init_op,
+        )
         self._complete("local_init_op", GraphKeys.LOCAL_INIT_OP, Scaffold.default_local_init_op)
         self._complete("summary_op", GraphKeys.SUMMARY_OP, summaries.merge_all)
         if self._saver is None:
@@ -57,9 +80,11 @@ class Scaffold:
     def get_or_default(arg_name, collection_key, default_constructor):
         found = graphs.get_collection(collection_key)
         if len(found) > 1:
-            raise RuntimeError('More than one item in the collection "%s". Please indicate which one to use '
-                               "by passing it to the tf.Scaffold constructor as:  tf.Scaffold(%s=item to use)"
-                               % (collection_key, arg_name))
+            raise RuntimeError(
+                'More than one item in the collection "%s". Please indicate which one to use '
+                "by passing it to the tf.Scaffold constructor as:  tf.Scaffold(%s=item to use)"
+                % (collection_key, arg_name)
+            )
         if found:
             return found[0]
         made = default_constructor()
@@ -69,8 +94,11 @@ class Scaffold:
 
     @staticmethod
     def default_local_init_op():
-        return control_ops.group(variables.local_variables_initializer(), variables.tables_initializer(),
-                                 _no_resources_initializer())
+        return control_ops.group(
+            variables.local_variables_initializer(),
+            variables.tables_initializer(),
+            _no_resources_initializer(),
+        )
 
 
 # TensorFlow's graphs hold these nodes also when there are no resources.
@@ -113,17 +141,26 @@ class _ScaffoldSessionCreator(SessionCreator):
         if self._session_manager is None:
             scaffold = self._scaffold
             self._session_manager = SessionManager(
-                local_init_op=scaffold.local_init_op, local_init_feed_dict=scaffold.local_init_feed_dict,
-                ready_op=scaffold.ready_op, ready_for_local_init_op=scaffold.ready_for_local_init_op,
-                graph=graphs.get_default_graph())
+                local_init_op=scaffold.local_init_op,
+                local_init_feed_dict=scaffold.local_init_feed_dict,
+                ready_op=scaffold.ready_op,
+                ready_for_local_init_op=scaffold.ready_for_local_init_op,
+                graph=graphs.get_default_graph(),
+            )
         return self._session_manager
 
 
 class ChiefSessionCreator(_ScaffoldSessionCreator):
     """Restores the model from the newest checkpoint, else initialises it."""
 
-    def __init__(self, scaffold=None, master="", config=None, checkpoint_dir=None,
-                 checkpoint_filename_with_path=None):
+    def __init__(
+        self,
+        scaffold=None,
+        master="",
+        config=None,
+        checkpoint_dir=None,
+        checkpoint_filename_with_path=None,
+    ):
         super().__init__(scaffold, master, config)
         self._checkpoint_dir = checkpoint_dir
         self._checkpoint_filename_with_path = checkpoint_filename_with_path
@@ -131,10 +168,15 @@ class ChiefSessionCreator(_ScaffoldSessionCreator):
     def create_session(self):
         self._scaffold.finalize()
         return self._get_session_manager().prepare_session(
-            self._master, saver=self._scaffold.saver, checkpoint_dir=self._checkpoint_dir,
-            checkpoint_filename_with_path=self._checkpoint_filename_with_path, config=self._config,
-            init_op=self._scaffold.init_op, init_feed_dict=self._scaffold.init_feed_dict,
-            init_fn=self._scaffold.init_fn)
+            self._master,
+            saver=self._scaffold.saver,
+            checkpoint_dir=self._checkpoint_dir,
+            checkpoint_filename_with_path=self._checkpoint_filename_with_path,
+            config=self._config,
+            init_op=self._scaffold.init_op,
+            init_feed_dict=self._scaffold.init_feed_dict,
+            init_fn=self._scaffold.init_fn,
+        )
 
 
 class WorkerSessionCreator(_ScaffoldSessionCreator):
@@ -147,4 +189,5 @@ class WorkerSessionCreator(_ScaffoldSessionCreator):
     def create_session(self):
         self._scaffold.finalize()
         return self._get_session_manager().wait_for_session(
-            self._master, config=self._config, max_wait_secs=self._max_wait_secs)
+            self._master, config=self._config, max_wait_secs=self._max_wait_secs
+        )

@@ -1,10 +1,12 @@
-"""tf.train.SessionManager: sessions that are initialised or restored, or that wait until others have
-done so."""
+"""tf.train.SessionManager: sessions that are initialised or restored, or that wait until others
+have done so."""
 
 import sys
 import time
 
-from capstan import errors, graph as graphs, logs, saver as savers
+from capstan import errors, logs
+from capstan import graph as graphs
+from capstan import saver as savers
 from capstan.session import Session
 
 _FIRST_WAIT_SECS, _LONGEST_WAIT_SECS = 0.05, 1.0
@@ -35,13 +37,23 @@ class _Patience:
 
 
 class SessionManager:
-    """Makes sessions ready: the chief's by restoring or initialising, others' by waiting for the chief."""
+    """Makes sessions ready: the chief's by restoring or initialising, others' by waiting."""
 
-    def __init__(self, local_init_op=None, ready_op=None, ready_for_local_init_op=None, graph=None,
-                 recovery_wait_secs=30, local_init_run_options=None, local_init_feed_dict=None):
+    def __init__(
+        self,
+        local_init_op=None,
+        ready_op=None,
+        ready_for_local_init_op=None,
+        graph=None,
+        recovery_wait_secs=30,
+        local_init_run_options=None,
+        local_init_feed_dict=None,
+    ):
         if ready_for_local_init_op is not None and local_init_op is None:
-            raise ValueError("If you pass a ready_for_local_init_op you must also pass a local_init_op , "
-                             "ready_for_local_init_op [%s]" % ready_for_local_init_op)
+            raise ValueError(
+                "If you pass a ready_for_local_init_op you must also pass a local_init_op , "
+                "ready_for_local_init_op [%s]" % ready_for_local_init_op
+            )
         self._local_init_op, self._ready_op = local_init_op, ready_op
         self._ready_for_local_init_op = ready_for_local_init_op
         self._graph = graph or graphs.get_default_graph()
@@ -49,60 +61,107 @@ class SessionManager:
         self._local_init_run_options = local_init_run_options
         self._local_init_feed_dict = local_init_feed_dict
 
-    # --- The chief ----------------------------------------------------------------------------------
+    # --- The chief --------------------------------------------------------------------------------
 
-    def prepare_session(self, master, init_op=None, saver=None, checkpoint_dir=None,
-                        checkpoint_filename_with_path=None, wait_for_checkpoint=False,
-                        max_wait_secs=7200, config=None, init_feed_dict=None, init_fn=None):
+    def prepare_session(
+        self,
+        master,
+        init_op=None,
+        saver=None,
+        checkpoint_dir=None,
+        checkpoint_filename_with_path=None,
+        wait_for_checkpoint=False,
+        max_wait_secs=7200,
+        config=None,
+        init_feed_dict=None,
+        init_fn=None,
+    ):
         """A session whose model is restored from the newest checkpoint, else initialised."""
         sess, restored = self._restore_checkpoint(
-            master, saver, checkpoint_dir, checkpoint_filename_with_path, wait_for_checkpoint,
-            max_wait_secs, config)
+            master,
+            saver,
+            checkpoint_dir,
+            checkpoint_filename_with_path,
+            wait_for_checkpoint,
+            max_wait_secs,
+            config,
+        )
         if not restored:
             self._initialise(sess, init_op, init_feed_dict, init_fn)
         done, why = self._try_run_local_init_op(sess)
         if not done:
-            raise RuntimeError("Init operations did not make model ready for local_init.  Init op: %s, init "
-                               "fn: %s, error: %s" % (_name(init_op), init_fn, why))
+            raise RuntimeError(
+                "Init operations did not make model ready for local_init.  Init op: %s, init "
+                "fn: %s, error: %s" % (_name(init_op), init_fn, why)
+            )
         ready, why = self._model_ready(sess)
         if not ready:
-            raise RuntimeError("Init operations did not make model ready.  Init op: %s, init fn: %s, "
-                               "local_init_op: %s, error: %s"
-                               % (_name(init_op), init_fn, _name(self._local_init_op), why))
+            raise RuntimeError(
+                "Init operations did not make model ready.  Init op: %s, init fn: %s, "
+                "local_init_op: %s, error: %s"
+                % (_name(init_op), init_fn, _name(self._local_init_op), why)
+            )
         return sess
 
     def _initialise(self, sess, init_op, init_feed_dict, init_fn):
         if init_op is None and not init_fn and self._local_init_op is None:
-            raise RuntimeError("Model is not initialized and no init_op or init_fn or local_init_op was "
-                               "given")
+            raise RuntimeError(
+                "Model is not initialized and no init_op or init_fn or local_init_op was given"
+            )
         if init_op is not None:
             sess.run(init_op, init_feed_dict)
         if init_fn:
             init_fn(sess)
 
-    def recover_session(self, master, saver=None, checkpoint_dir=None,
-                        checkpoint_filename_with_path=None, wait_for_checkpoint=False,
-                        max_wait_secs=7200, config=None):
+    def recover_session(
+        self,
+        master,
+        saver=None,
+        checkpoint_dir=None,
+        checkpoint_filename_with_path=None,
+        wait_for_checkpoint=False,
+        max_wait_secs=7200,
+        config=None,
+    ):
         """(session, whether it was restored and is ready)"""
         sess, restored = self._restore_checkpoint(
-            master, saver, checkpoint_dir, checkpoint_filename_with_path, wait_for_checkpoint,
-            max_wait_secs, config)
+            master,
+            saver,
+            checkpoint_dir,
+            checkpoint_filename_with_path,
+            wait_for_checkpoint,
+            max_wait_secs,
+            config,
+        )
         done, why = self._try_run_local_init_op(sess)
         if not restored:
             return sess, False
         ready, why = self._model_ready(sess) if done else (False, why)
         if not ready:
-            logs.info("Restoring model from %s did not make model ready: %s",
-                      checkpoint_dir or checkpoint_filename_with_path, why)
+            logs.info(
+                "Restoring model from %s did not make model ready: %s",
+                checkpoint_dir or checkpoint_filename_with_path,
+                why,
+            )
             return sess, False
         logs.info("Restored model from %s", checkpoint_dir or checkpoint_filename_with_path)
         return sess, True
 
-    def _restore_checkpoint(self, master, saver, checkpoint_dir, checkpoint_filename_with_path,
-                            wait_for_checkpoint, max_wait_secs, config):
+    def _restore_checkpoint(
+        self,
+        master,
+        saver,
+        checkpoint_dir,
+        checkpoint_filename_with_path,
+        wait_for_checkpoint,
+        max_wait_secs,
+        config,
+    ):
         sess = self._session(master, config)
         if checkpoint_dir and checkpoint_filename_with_path:
-            raise ValueError("Can not provide both checkpoint_dir and checkpoint_filename_with_path.")
+            raise ValueError(
+                "Can not provide both checkpoint_dir and checkpoint_filename_with_path."
+            )
         if not saver or not (checkpoint_dir or checkpoint_filename_with_path):
             return sess, False
         if checkpoint_filename_with_path:
@@ -127,11 +186,11 @@ class SessionManager:
     def _session(self, master, config):
         return Session(master, graph=self._graph, config=config)
 
-    # --- Everybody else -----------------------------------------------------------------------------
+    # --- Everybody else ---------------------------------------------------------------------------
 
     def wait_for_session(self, master, config=None, max_wait_secs=float("Inf")):
-        """A session, once the chief has initialised the model. Asks often at first, so that a worker
-        starts within a second of its chief."""
+        """A session, once the chief has initialised the model. Asks often at first, so that a
+        worker starts within a second of its chief."""
         sess = self._session(master, config)
         patience = _Patience(self._recovery_wait_secs, max_wait_secs)
         try:
@@ -143,12 +202,15 @@ class SessionManager:
                     return sess
                 if not patience.wait("the chief to initialise the model (%s)" % why):
                     raise errors.DeadlineExceededError(
-                        None, None, "Session was not ready after waiting %s secs: %s" % (max_wait_secs, why))
+                        None,
+                        None,
+                        "Session was not ready after waiting %s secs: %s" % (max_wait_secs, why),
+                    )
         except BaseException:
             sess.close()
             raise
 
-    # --- Readiness ----------------------------------------------------------------------------------
+    # --- Readiness --------------------------------------------------------------------------------
 
     def _model_ready(self, sess):
         return ready(self._ready_op, sess)

@@ -7,7 +7,9 @@ monitored_session.py.
 
 import os
 
-from capstan import global_step as global_steps, graph as graphs, logs, meta_graphs, protos
+from capstan import global_step as global_steps
+from capstan import graph as graphs
+from capstan import logs, meta_graphs, protos
 from capstan.graph import GraphKeys
 from capstan.hooks import SessionRunArgs, SessionRunHook
 from capstan.summary import FileWriterCache
@@ -85,8 +87,17 @@ class CheckpointSaverListener:
 class CheckpointSaverHook(StepHook):
     """Saves at the beginning, every so many seconds or steps, and at the end."""
 
-    def __init__(self, checkpoint_dir, save_secs=None, save_steps=None, saver=None,
-                 checkpoint_basename="model.ckpt", scaffold=None, listeners=None, save_graph_def=True):
+    def __init__(
+        self,
+        checkpoint_dir,
+        save_secs=None,
+        save_steps=None,
+        saver=None,
+        checkpoint_basename="model.ckpt",
+        scaffold=None,
+        listeners=None,
+        save_graph_def=True,
+    ):
         if saver is not None and scaffold is not None:
             raise ValueError("You cannot provide both saver and scaffold.")
         self._saver, self._scaffold = saver, scaffold
@@ -134,9 +145,12 @@ class CheckpointSaverHook(StepHook):
         for listener in self._listeners:
             listener.before_save(session, step)
         logs.info("Saving checkpoints for %d into %s.", step, self._save_path)
-        self._get_saver().save(session, self._save_path, global_step=step,
-                               write_meta_graph=self._save_graph_def)
-        log = protos.SessionLog(status=protos.SessionLog.CHECKPOINT, checkpoint_path=self._save_path)
+        self._get_saver().save(
+            session, self._save_path, global_step=step, write_meta_graph=self._save_graph_def
+        )
+        log = protos.SessionLog(
+            status=protos.SessionLog.CHECKPOINT, checkpoint_path=self._save_path
+        )
         self._summary_writer.add_session_log(log, step)
         # All are told, also when the first one asks for a stop.
         return any([listener.after_save(session, step) for listener in self._listeners])
@@ -148,9 +162,11 @@ class CheckpointSaverHook(StepHook):
             return self._scaffold.saver
         savers = graphs.get_collection(GraphKeys.SAVERS)
         if len(savers) != 1:
-            raise RuntimeError("%s in collection %s. Please add a saver to the collection or provide a "
-                               "saver or scaffold." % ("More than one item" if savers else "No items",
-                                                       GraphKeys.SAVERS))
+            raise RuntimeError(
+                "%s in collection %s. Please add a saver to the collection or provide a "
+                "saver or scaffold."
+                % ("More than one item" if savers else "No items", GraphKeys.SAVERS)
+            )
         self._saver = savers[0]
         return self._saver
 
@@ -196,8 +212,15 @@ class StepCounterHook(StepHook):
 class SummarySaverHook(StepHook):
     """Writes summaries every so many steps or seconds."""
 
-    def __init__(self, save_steps=None, save_secs=None, output_dir=None, summary_writer=None,
-                 scaffold=None, summary_op=None):
+    def __init__(
+        self,
+        save_steps=None,
+        save_secs=None,
+        output_dir=None,
+        summary_writer=None,
+        scaffold=None,
+        summary_op=None,
+    ):
         if (scaffold is None) == (summary_op is None):
             raise ValueError("Exactly one of scaffold or summary_op must be provided.")
         self._summary_op, self._scaffold = summary_op, scaffold
@@ -226,7 +249,9 @@ class SummarySaverHook(StepHook):
         if self._next_step is None or requested:
             step = run_context.session.run(self._global_step_tensor)
         if self._next_step is None:
-            self._summary_writer.add_session_log(protos.SessionLog(status=protos.SessionLog.START), step)
+            self._summary_writer.add_session_log(
+                protos.SessionLog(status=protos.SessionLog.START), step
+            )
         if requested:
             self._timer.update_last_triggered_step(step)
             for summary in run_values.results.get("summary", ()):

@@ -7,7 +7,8 @@ import time
 import warnings
 import weakref
 
-from capstan import _capstan, convert, graph as graphs, protos
+from capstan import _capstan, convert, protos
+from capstan import graph as graphs
 from capstan.apply import apply_op
 from capstan.graph import GraphKeys
 from capstan.meta_graphs import meta_graph_bytes
@@ -41,8 +42,9 @@ def histogram(name, values, collections=None, family=None):
 
 def image(name, tensor, max_outputs=3, collections=None, family=None):
     with graphs.name_scope(name, values=[tensor]) as scope:
-        made = apply_op("ImageSummary", tag=scope.rstrip("/"), tensor=tensor, max_images=max_outputs,
-                        name=scope)
+        made = apply_op(
+            "ImageSummary", tag=scope.rstrip("/"), tensor=tensor, max_images=max_outputs, name=scope
+        )
     return _collected(made, collections)
 
 
@@ -63,7 +65,7 @@ def merge_all(key=GraphKeys.SUMMARIES, scope=None, name=None):
     return merge(summaries, name=name) if summaries else None
 
 
-# --- 0.x --------------------------------------------------------------------------------------------
+# --- 0.x ------------------------------------------------------------------------------------------
 
 
 def _tagged(op, tag_input, build, tags, values, collections, name):
@@ -75,12 +77,15 @@ def _tagged(op, tag_input, build, tags, values, collections, name):
 
 
 def scalar_summary(tags, values, collections=None, name=None):
-    return _tagged("ScalarSummary", "tags", _capstan.scalar_summary_tagged, tags, values, collections, name)
+    return _tagged(
+        "ScalarSummary", "tags", _capstan.scalar_summary_tagged, tags, values, collections, name
+    )
 
 
 def histogram_summary(tag, values, collections=None, name=None):
-    return _tagged("HistogramSummary", "tag", _capstan.histogram_summary_tagged, tag, values, collections,
-                   name)
+    return _tagged(
+        "HistogramSummary", "tag", _capstan.histogram_summary_tagged, tag, values, collections, name
+    )
 
 
 def image_summary(tag, tensor, max_images=3, collections=None, name=None):
@@ -96,7 +101,7 @@ def merge_all_summaries(key=GraphKeys.SUMMARIES):
     return merge_all(key)
 
 
-# --- Event files ------------------------------------------------------------------------------------
+# --- Event files ----------------------------------------------------------------------------------
 
 
 _writers = weakref.WeakSet()
@@ -112,8 +117,16 @@ def _flush_all():
 class FileWriter:
     """Appends events to a file of its own in `logdir`, which TensorBoard reads."""
 
-    def __init__(self, logdir, graph=None, max_queue=10, flush_secs=120, graph_def=None,
-                 filename_suffix=None, session=None):
+    def __init__(
+        self,
+        logdir,
+        graph=None,
+        max_queue=10,
+        flush_secs=120,
+        graph_def=None,
+        filename_suffix=None,
+        session=None,
+    ):
         self._logdir = os.fspath(logdir)
         self._options = (filename_suffix or "", max_queue, float(flush_secs))
         self._closed = True
@@ -143,8 +156,11 @@ class FileWriter:
 
     def _open(self):
         if self._closed:
-            warnings.warn("Attempting to use a closed FileWriter. The operation will be a noop unless the "
-                          "FileWriter is explicitly reopened.", stacklevel=3)
+            warnings.warn(
+                "Attempting to use a closed FileWriter. The operation will be a noop unless the "
+                "FileWriter is explicitly reopened.",
+                stacklevel=3,
+            )
         return not self._closed
 
     def add_event(self, event):
@@ -187,7 +203,9 @@ class FileWriter:
         elif isinstance(given, protos.GraphDef):
             content = given.SerializeToString()
         else:
-            raise TypeError("The passed graph must be an instance of `Graph` or the deprecated `GraphDef`")
+            raise TypeError(
+                "The passed graph must be an instance of `Graph` or the deprecated `GraphDef`"
+            )
         self._add(global_step, graph_def=content)
 
     def add_meta_graph(self, meta_graph_def, global_step=None):
@@ -223,7 +241,9 @@ class FileWriterCache:
     def get(logdir):
         with FileWriterCache._lock:
             if logdir not in FileWriterCache._cache:
-                FileWriterCache._cache[logdir] = FileWriter(logdir, graph=graphs.get_default_graph())
+                FileWriterCache._cache[logdir] = FileWriter(
+                    logdir, graph=graphs.get_default_graph()
+                )
             return FileWriterCache._cache[logdir]
 
     @staticmethod

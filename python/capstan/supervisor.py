@@ -4,8 +4,10 @@ import contextlib
 import os
 import time
 
-from capstan import (control_ops, dtypes, errors, global_step as global_steps, graph as graphs, launcher, logs,
-                     meta_graphs, protos, summary as summaries, variables)
+from capstan import control_ops, dtypes, errors, launcher, logs, meta_graphs, protos, variables
+from capstan import global_step as global_steps
+from capstan import graph as graphs
+from capstan import summary as summaries
 from capstan.coordinator import Coordinator, LooperThread
 from capstan.graph import GraphKeys
 from capstan.saver import Saver
@@ -47,19 +49,38 @@ class Supervisor:
 
     USE_DEFAULT = 0
 
-    def __init__(self, graph=None, ready_op=USE_DEFAULT, ready_for_local_init_op=USE_DEFAULT,
-                 is_chief=True, init_op=USE_DEFAULT, init_feed_dict=None, local_init_op=USE_DEFAULT,
-                 logdir=None, summary_op=USE_DEFAULT, saver=USE_DEFAULT, global_step=USE_DEFAULT,
-                 save_summaries_secs=120, save_model_secs=600, recovery_wait_secs=30,
-                 stop_grace_secs=120, checkpoint_basename="model.ckpt", session_manager=None,
-                 summary_writer=USE_DEFAULT, init_fn=None, local_init_run_options=None):
+    def __init__(
+        self,
+        graph=None,
+        ready_op=USE_DEFAULT,
+        ready_for_local_init_op=USE_DEFAULT,
+        is_chief=True,
+        init_op=USE_DEFAULT,
+        init_feed_dict=None,
+        local_init_op=USE_DEFAULT,
+        logdir=None,
+        summary_op=USE_DEFAULT,
+        saver=USE_DEFAULT,
+        global_step=USE_DEFAULT,
+        save_summaries_secs=120,
+        save_model_secs=600,
+        recovery_wait_secs=30,
+        stop_grace_secs=120,
+        checkpoint_basename="model.ckpt",
+        session_manager=None,
+        summary_writer=USE_DEFAULT,
+        init_fn=None,
+        local_init_run_options=None,
+    ):
         self._graph = graph or graphs.get_default_graph()
         self._is_chief, self._init_fn, self._init_feed_dict = is_chief, init_fn, init_feed_dict
         with self._graph.as_default():
             self._take_ops(ready_op, ready_for_local_init_op, init_op, local_init_op)
             self._saver = self._given_or(saver, GraphKeys.SAVERS, _default_saver)
             self._summary_op = self._given_or(summary_op, GraphKeys.SUMMARY_OP, summaries.merge_all)
-            self._global_step = self._given_or(global_step, GraphKeys.GLOBAL_STEP, _default_global_step)
+            self._global_step = self._given_or(
+                global_step, GraphKeys.GLOBAL_STEP, _default_global_step
+            )
         self._coord = Coordinator()
         self._recovery_wait_secs, self._stop_grace_secs = recovery_wait_secs, stop_grace_secs
         self._local_init_run_options = local_init_run_options
@@ -68,12 +89,14 @@ class Supervisor:
         self._graph_added_to_summary = False
         self._limit_step, self._asked_to_stop = None, False
         if is_chief:
-            self._take_files(logdir, checkpoint_basename, save_summaries_secs, save_model_secs, summary_writer)
+            self._take_files(
+                logdir, checkpoint_basename, save_summaries_secs, save_model_secs, summary_writer
+            )
         self._session_manager = session_manager or self._make_session_manager()
         self._verify_setup()
         self._graph.finalize()
 
-    # --- Construction -------------------------------------------------------------------------------
+    # --- Construction -----------------------------------------------------------------------------
 
     def _given_or(self, given, key, make):
         """What was given, else the first of a collection, else a new one, kept there."""
@@ -88,11 +111,18 @@ class Supervisor:
         return made
 
     def _take_ops(self, ready_op, ready_for_local_init_op, init_op, local_init_op):
-        self._ready_op = self._given_or(ready_op, GraphKeys.READY_OP, variables.report_uninitialized_variables)
+        self._ready_op = self._given_or(
+            ready_op, GraphKeys.READY_OP, variables.report_uninitialized_variables
+        )
         self._ready_for_local_init_op = self._given_or(
-            ready_for_local_init_op, GraphKeys.READY_FOR_LOCAL_INIT_OP, lambda: None)
-        self._init_op = self._given_or(init_op, GraphKeys.INIT_OP, variables.global_variables_initializer)
-        self._local_init_op = self._given_or(local_init_op, GraphKeys.LOCAL_INIT_OP, _default_local_init_op)
+            ready_for_local_init_op, GraphKeys.READY_FOR_LOCAL_INIT_OP, lambda: None
+        )
+        self._init_op = self._given_or(
+            init_op, GraphKeys.INIT_OP, variables.global_variables_initializer
+        )
+        self._local_init_op = self._given_or(
+            local_init_op, GraphKeys.LOCAL_INIT_OP, _default_local_init_op
+        )
 
     def _take_files(self, logdir, basename, save_summaries_secs, save_model_secs, summary_writer):
         self._logdir = logdir
@@ -106,18 +136,23 @@ class Supervisor:
 
     def _make_session_manager(self):
         kind = _WatchedSessionManager if launcher.watched() else SessionManager
-        return kind(local_init_op=self._local_init_op, ready_op=self._ready_op,
-                    ready_for_local_init_op=self._ready_for_local_init_op, graph=self._graph,
-                    recovery_wait_secs=self._recovery_wait_secs,
-                    local_init_run_options=self._local_init_run_options)
+        return kind(
+            local_init_op=self._local_init_op,
+            ready_op=self._ready_op,
+            ready_for_local_init_op=self._ready_for_local_init_op,
+            graph=self._graph,
+            recovery_wait_secs=self._recovery_wait_secs,
+            local_init_run_options=self._local_init_run_options,
+        )
 
     def _verify_setup(self):
         if self._is_chief:
             return
         for op in self._graph.get_operations():
             if op.type in ("Variable", "VariableV2") and not op.device:
-                raise ValueError("When using replicas, all Variables must have their device set: %s"
-                                 % op.name)
+                raise ValueError(
+                    "When using replicas, all Variables must have their device set: %s" % op.name
+                )
 
     is_chief = property(lambda self: self._is_chief)
     session_manager = property(lambda self: self._session_manager)
@@ -134,24 +169,39 @@ class Supervisor:
     save_model_secs = property(lambda self: self._save_model_secs)
     save_path = property(lambda self: self._save_path)
 
-    # --- Sessions -----------------------------------------------------------------------------------
+    # --- Sessions ---------------------------------------------------------------------------------
 
-    def prepare_or_wait_for_session(self, master="", config=None, wait_for_checkpoint=False,
-                                    max_wait_secs=7200, start_standard_services=True):
+    def prepare_or_wait_for_session(
+        self,
+        master="",
+        config=None,
+        wait_for_checkpoint=False,
+        max_wait_secs=7200,
+        start_standard_services=True,
+    ):
         """A session whose model is ready; the chief makes it so, others wait for it."""
         self._coord.clear_stop()
         if self._summary_writer:
             self._summary_writer.reopen()
         if self._is_chief:
             sess = self._session_manager.prepare_session(
-                master, init_op=self._init_op, saver=self._saver, checkpoint_dir=self._logdir,
-                wait_for_checkpoint=wait_for_checkpoint, max_wait_secs=max_wait_secs, config=config,
-                init_feed_dict=self._init_feed_dict, init_fn=self._init_fn)
+                master,
+                init_op=self._init_op,
+                saver=self._saver,
+                checkpoint_dir=self._logdir,
+                wait_for_checkpoint=wait_for_checkpoint,
+                max_wait_secs=max_wait_secs,
+                config=config,
+                init_feed_dict=self._init_feed_dict,
+                init_fn=self._init_fn,
+            )
             self._write_graph()
             if start_standard_services:
                 self.start_standard_services(sess)
         else:
-            sess = self._session_manager.wait_for_session(master, config=config, max_wait_secs=max_wait_secs)
+            sess = self._session_manager.wait_for_session(
+                master, config=config, max_wait_secs=max_wait_secs
+            )
         if start_standard_services:
             self.start_queue_runners(sess)
         if isinstance(sess, _WatchedSession) and self._global_step is not None:
@@ -164,20 +214,26 @@ class Supervisor:
         if self._summary_writer and not self._graph_added_to_summary:
             self._summary_writer.add_graph(self._graph)
             saver_def = self._saver.saver_def if self._saver else None
-            self._summary_writer._add_meta_graph(meta_graphs.meta_graph_bytes(self._graph, saver_def), None)
+            self._summary_writer._add_meta_graph(
+                meta_graphs.meta_graph_bytes(self._graph, saver_def), None
+            )
             self._graph_added_to_summary = True
 
     def start_standard_services(self, sess):
         """The threads that save, summarise and count steps; the chief's, where it has a folder."""
         if not self._is_chief:
-            raise RuntimeError("Only chief supervisor can start standard services. Because only chief "
-                               "supervisors can write events.")
+            raise RuntimeError(
+                "Only chief supervisor can start standard services. Because only chief "
+                "supervisors can write events."
+            )
         if not self._logdir:
             logs.warning("Standard services need a 'logdir' passed to the SessionManager")
             return None
         if self._global_step is not None and self._summary_writer:
             step = global_steps.global_step(sess, self._global_step)
-            self._summary_writer.add_session_log(protos.SessionLog(status=protos.SessionLog.START), step)
+            self._summary_writer.add_session_log(
+                protos.SessionLog(status=protos.SessionLog.START), step
+            )
         threads = []
         if self._save_summaries_secs and self._summary_writer:
             if self._summary_op is not None:
@@ -191,21 +247,26 @@ class Supervisor:
         return threads
 
     def start_queue_runners(self, sess, queue_runners=None):
-        """Starts the threads of queue runners: those given, else those of the graph's collection."""
+        """Starts the threads of the queue runners given, else of those in the collection."""
         if queue_runners is None:
             queue_runners = self._graph.get_collection(GraphKeys.QUEUE_RUNNERS)
-        return [thread for runner in queue_runners
-                for thread in runner.create_threads(sess, coord=self._coord, daemon=True, start=True)]
+        return [
+            thread
+            for runner in queue_runners
+            for thread in runner.create_threads(sess, coord=self._coord, daemon=True, start=True)
+        ]
 
     @contextlib.contextmanager
-    def managed_session(self, master="", config=None, start_standard_services=True,
-                        close_summary_writer=True):
-        """A session for a block. An error in the block stops all threads first and is raised then; the
-        end of input is no error."""
+    def managed_session(
+        self, master="", config=None, start_standard_services=True, close_summary_writer=True
+    ):
+        """A session for a block. An error in the block stops all threads first and is raised then;
+        the end of input is no error."""
         sess = None
         try:
-            sess = self.prepare_or_wait_for_session(master, config,
-                                                    start_standard_services=start_standard_services)
+            sess = self.prepare_or_wait_for_session(
+                master, config, start_standard_services=start_standard_services
+            )
             yield sess
         except Exception as error:
             self.request_stop(error)
@@ -216,7 +277,7 @@ class Supervisor:
                 if sess is not None:
                     sess.close()
 
-    # --- Threads and their end ----------------------------------------------------------------------
+    # --- Threads and their end --------------------------------------------------------------------
 
     def loop(self, timer_interval_secs, target, args=None, kwargs=None):
         return LooperThread.loop(self._coord, timer_interval_secs, target, args, kwargs)
@@ -225,11 +286,16 @@ class Supervisor:
         """Ends all threads; raises the first error among them. The session stays open."""
         self._coord.request_stop()
         try:
-            self._coord.join(threads, stop_grace_period_secs=self._stop_grace_secs,
-                             ignore_live_threads=ignore_live_threads)
+            self._coord.join(
+                threads,
+                stop_grace_period_secs=self._stop_grace_secs,
+                ignore_live_threads=ignore_live_threads,
+            )
         finally:
             if close_summary_writer and self._summary_writer:
-                self._summary_writer.add_session_log(protos.SessionLog(status=protos.SessionLog.STOP))
+                self._summary_writer.add_session_log(
+                    protos.SessionLog(status=protos.SessionLog.STOP)
+                )
                 self._summary_writer.close()
                 self._graph_added_to_summary = False
 
@@ -253,7 +319,7 @@ class Supervisor:
             global_step = global_steps.global_step(sess, self._global_step)
         self._summary_writer.add_summary(summary, global_step)
 
-    # --- The launcher's limit -----------------------------------------------------------------------
+    # --- The launcher's limit ---------------------------------------------------------------------
 
     def _limit_reached(self, step):
         self._limit_step = step
@@ -263,7 +329,10 @@ class Supervisor:
         """A loop that never asks should_stop() ends as at the end of its input."""
         if self._limit_step is not None and not self._asked_to_stop:
             raise errors.OutOfRangeError(
-                None, None, "training ends at global step %d: the limit was reached" % self._limit_step)
+                None,
+                None,
+                "training ends at global step %d: the limit was reached" % self._limit_step,
+            )
 
     PrepareSession = prepare_or_wait_for_session
     StartQueueRunners = start_queue_runners
@@ -282,7 +351,9 @@ def _default_saver():
 
 
 def _default_local_init_op():
-    return control_ops.group(variables.local_variables_initializer(), variables.tables_initializer())
+    return control_ops.group(
+        variables.local_variables_initializer(), variables.tables_initializer()
+    )
 
 
 def _default_global_step():
@@ -347,5 +418,9 @@ class SVTimerCheckpointThread(LooperThread):
         logs.info("Saving checkpoint to path %s", sv.save_path)
         sv.saver.save(self._sess, sv.save_path, global_step=sv.global_step)
         if sv.summary_writer and sv.global_step is not None:
-            log = protos.SessionLog(status=protos.SessionLog.CHECKPOINT, checkpoint_path=sv.save_path)
-            sv.summary_writer.add_session_log(log, global_steps.global_step(self._sess, sv.global_step))
+            log = protos.SessionLog(
+                status=protos.SessionLog.CHECKPOINT, checkpoint_path=sv.save_path
+            )
+            sv.summary_writer.add_session_log(
+                log, global_steps.global_step(self._sess, sv.global_step)
+            )

@@ -1,7 +1,8 @@
 """tf.train.SyncReplicasOptimizer: all replicas' gradients are averaged before they are applied. The
 nodes are the engine's; the wrapped optimizer may be the program's own."""
 
-from capstan import _capstan, graph as graphs, optimizers, variables
+from capstan import _capstan, optimizers, variables
+from capstan import graph as graphs
 from capstan.graph import GraphKeys
 from capstan.hooks import SessionRunHook
 from capstan.queue_runner import QueueRunner
@@ -20,14 +21,26 @@ class _TokenQueue:
 class SyncReplicasOptimizer(optimizers.Optimizer):
     """Takes the arguments of both eras; `replica_id` (0.x) is not needed any more."""
 
-    def __init__(self, opt, replicas_to_aggregate, total_num_replicas=None, variable_averages=None,
-                 variables_to_average=None, use_locking=False, name="sync_replicas", replica_id=None):
+    def __init__(
+        self,
+        opt,
+        replicas_to_aggregate,
+        total_num_replicas=None,
+        variable_averages=None,
+        variables_to_average=None,
+        use_locking=False,
+        name="sync_replicas",
+        replica_id=None,
+    ):
         super().__init__(use_locking, name)
         self._opt = opt
         self._replicas_to_aggregate = int(replicas_to_aggregate)
         self._total_num_replicas = int(total_num_replicas or replicas_to_aggregate)
         self._tokens_per_step = max(self._total_num_replicas, self._replicas_to_aggregate)
-        self._variable_averages, self._variables_to_average = variable_averages, variables_to_average
+        self._variable_averages, self._variables_to_average = (
+            variable_averages,
+            variables_to_average,
+        )
         self._gradients_applied = False
         self._global_step = self._sync_token_queue = self._chief_queue_runner = None
 
@@ -48,8 +61,16 @@ class SyncReplicasOptimizer(optimizers.Optimizer):
         with self._graph.as_default():
             global_refs = [v._ref() for v in variables.global_variables()]
             self._sync = _capstan.apply_gradients_in_sync(
-                self._graph, opt._engine(), self._replicas_to_aggregate, self._total_num_replicas, self._name,
-                [g for g, _ in pairs], [v for _, v in pairs], global_step, global_refs)
+                self._graph,
+                opt._engine(),
+                self._replicas_to_aggregate,
+                self._total_num_replicas,
+                self._name,
+                [g for g, _ in pairs],
+                [v for _, v in pairs],
+                global_step,
+                global_refs,
+            )
             opt._adopt()
             train_op = self._adopt_nodes(self._sync.nodes(self._graph))
         self._gradients_applied = True
@@ -64,8 +85,11 @@ class SyncReplicasOptimizer(optimizers.Optimizer):
         self.chief_init_op = nodes["chief_init_op"]
         self._sync_token_queue = _TokenQueue(nodes["close_op"].inputs[0])
         self._chief_queue_runner = QueueRunner(
-            self._sync_token_queue, [self._averaged(nodes["sync_op"])], close_op=nodes["close_op"],
-            cancel_op=nodes["cancel_op"])
+            self._sync_token_queue,
+            [self._averaged(nodes["sync_op"])],
+            close_op=nodes["close_op"],
+            cancel_op=nodes["cancel_op"],
+        )
         return nodes["train_op"].outputs[0]
 
     def _averaged(self, sync_op):
@@ -81,13 +105,15 @@ class SyncReplicasOptimizer(optimizers.Optimizer):
         return self._chief_queue_runner
 
     def get_init_tokens_op(self, num_tokens=-1):
-        """Fills the token queue, so that fewer replicas than are aggregated can do several steps each."""
+        """Fills the token queue, so that few replicas can do several steps each."""
         if not self._gradients_applied:
             raise ValueError("get_init_tokens_op() should be called after apply_gradients().")
         needed = self._replicas_to_aggregate - self._total_num_replicas
         if num_tokens != -1 and num_tokens < needed:
-            raise ValueError("Too few tokens to finish the first step: %d (given) vs %d (needed)"
-                             % (num_tokens, needed))
+            raise ValueError(
+                "Too few tokens to finish the first step: %d (given) vs %d (needed)"
+                % (num_tokens, needed)
+            )
         return self._sync.init_tokens(self._graph, num_tokens)
 
     def get_slot(self, *args, **kwargs):
@@ -113,12 +139,18 @@ class _SyncReplicasOptimizerHook(SessionRunHook):
     """Initialises, fills the token queue and starts the chief's queue runner."""
 
     def __init__(self, sync_optimizer, is_chief, num_tokens):
-        self._sync_optimizer, self._is_chief, self._num_tokens = sync_optimizer, is_chief, num_tokens
+        self._sync_optimizer, self._is_chief, self._num_tokens = (
+            sync_optimizer,
+            is_chief,
+            num_tokens,
+        )
 
     def begin(self):
         opt = self._sync_optimizer
         if not opt._gradients_applied:
-            raise ValueError("SyncReplicasOptimizer.apply_gradient should be called before using the hook.")
+            raise ValueError(
+                "SyncReplicasOptimizer.apply_gradient should be called before using the hook."
+            )
         self._ready_for_local_init_op = opt.ready_for_local_init_op
         self._local_init_op = opt.chief_init_op if self._is_chief else opt.local_step_init_op
         self._q_runner = opt.get_chief_queue_runner() if self._is_chief else None
@@ -127,8 +159,10 @@ class _SyncReplicasOptimizerHook(SessionRunHook):
     def after_create_session(self, session, coord):
         is_ready, why = ready(self._ready_for_local_init_op, session)
         if not is_ready:
-            raise RuntimeError("Init operations did not make model ready for SyncReplicasOptimizer "
-                               "local_init. Init op: %s, error: %s" % (self._local_init_op.name, why))
+            raise RuntimeError(
+                "Init operations did not make model ready for SyncReplicasOptimizer "
+                "local_init. Init op: %s, error: %s" % (self._local_init_op.name, why)
+            )
         session.run(self._local_init_op)
         if self._is_chief:
             session.run(self._init_tokens_op)

@@ -91,8 +91,8 @@ def test_linear_regression_finds_its_weights_under_a_supervisor(run_capstan, tmp
 
 
 def test_a_program_that_knows_only_tf_config_trains_with_a_master(run_capstan, tmp_path):
-    text = run_job(run_capstan, "--chief=master", "--ps", "1", "--workers", "1", EXAMPLES / "tf_config.py",
-                   "--env", f"MODEL_DIR={tmp_path / 'model'}")
+    text = run_job(run_capstan, "--env", f"MODEL_DIR={tmp_path / 'model'}", "--chief=master", "--ps", "1",
+                   "--workers", "1", EXAMPLES / "tf_config.py")
     assert last_number(text, r"with loss ([0-9.]+)") < 0.01
     assert (tmp_path / "model" / "checkpoint").exists()
 
