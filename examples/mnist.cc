@@ -51,7 +51,8 @@ Output dense(Graph& g, Model& m, Output x, int64_t units, const std::string& nam
   float deviation = 1 / std::sqrt(float(fan_in));
   auto initial = [&] { return truncated_normal(g, {fan_in, units}, deviation); };
   VariableRef w = make_variable(g, initial, {.name = name + "/w", .from_function = true});
-  VariableRef b = make_variable(g, [&] { return zeros(g, {units}, DType::kFloat); }, {.name = name + "/b", .from_function = true});
+  VariableRef b = make_variable(g, [&] { return zeros(g, {units}, DType::kFloat); },
+                                {.name = name + "/b", .from_function = true});
   m.weights.insert(m.weights.end(), {w, b});
   return matmul(x, w.read) + b.read;
 }
@@ -114,9 +115,12 @@ int run(const Role& role, std::shared_ptr<Server> server) {
     std::fflush(stdout);
   }
   if (options.is_chief) {
-    Tensor images = Tensor::of<float>({data.test.count(), 784}, std::span<const float>(data.test.pixels));
-    Tensor labels = Tensor::of<int32_t>({data.test.count()}, std::span<const int32_t>(data.test.labels));
-    float accuracy = *session.session().run({{m.x, images}, {m.y, labels}}, {m.accuracy})[0].data<float>();
+    Tensor images =
+        Tensor::of<float>({data.test.count(), 784}, std::span<const float>(data.test.pixels));
+    Tensor labels =
+        Tensor::of<int32_t>({data.test.count()}, std::span<const int32_t>(data.test.labels));
+    float accuracy =
+        *session.session().run({{m.x, images}, {m.y, labels}}, {m.accuracy})[0].data<float>();
     std::printf("test accuracy: %.4f\n", accuracy);
   }
   session.close();

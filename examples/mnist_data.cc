@@ -21,7 +21,8 @@ std::vector<unsigned char> read_gzip(const std::string& path) {
 }
 
 uint32_t big_endian(const std::vector<unsigned char>& bytes, size_t at) {
-  return uint32_t(bytes[at]) << 24 | uint32_t(bytes[at + 1]) << 16 | uint32_t(bytes[at + 2]) << 8 | bytes[at + 3];
+  return uint32_t(bytes[at]) << 24 | uint32_t(bytes[at + 1]) << 16 | uint32_t(bytes[at + 2]) << 8 |
+         bytes[at + 3];
 }
 
 // idx files: a magic number, the extents, then the bytes.
@@ -52,7 +53,8 @@ Images draw(int64_t count, unsigned seed) {
     out.labels.push_back(label);
     for (int p = 0; p < kPixels; ++p) {
       float noise = unit(random);
-      out.pixels[size_t(i * kPixels + p)] = std::clamp(patterns[size_t(label * kPixels + p)] * 0.5f + noise * 0.5f, 0.0f, 1.0f);
+      out.pixels[size_t(i * kPixels + p)] =
+          std::clamp(patterns[size_t(label * kPixels + p)] * 0.5f + noise * 0.5f, 0.0f, 1.0f);
     }
   }
   return out;

@@ -1,7 +1,7 @@
 #pragma once
 
-// Images of 784 bytes with a label from 0 to 9: Fashion-MNIST where Debian's dataset-fashion-mnist is
-// installed, else patterns that are drawn here.
+// Images of 784 bytes with a label from 0 to 9: Fashion-MNIST where Debian's dataset-fashion-mnist
+// is installed, else patterns that are drawn here.
 
 #include <cstdint>
 #include <random>

@@ -110,9 +110,10 @@ TABLE = {
         moving_averages: ExponentialMovingAverage
         global_step: get_global_step create_global_step get_or_create_global_step assert_global_step
         global_step: global_step
-        saver: Saver latest_checkpoint get_checkpoint_state update_checkpoint_state checkpoint_exists
-        saver: CheckpointState list_variables load_variable load_checkpoint NewCheckpointReader
-        saver: remove_checkpoint get_checkpoint_mtimes
+        saver: Saver
+        checkpoints: latest_checkpoint get_checkpoint_state update_checkpoint_state checkpoint_exists
+        checkpoints: CheckpointState list_variables load_variable load_checkpoint NewCheckpointReader
+        checkpoints: remove_checkpoint get_checkpoint_mtimes
         meta_graphs: export_meta_graph import_meta_graph write_graph MetaGraphDef
         supervisor: Supervisor
         session_manager: SessionManager
@@ -121,7 +122,8 @@ TABLE = {
         hooks: SessionRunHook SessionRunArgs SessionRunContext SessionRunValues LoggingTensorHook
         hooks: NanTensorHook NanLossDuringTrainingError FinalOpsHook GlobalStepWaiterHook FeedFnHook
         step_hooks: StopAtStepHook CheckpointSaverHook CheckpointSaverListener StepCounterHook
-        step_hooks: SummarySaverHook SecondOrStepTimer
+        step_hooks: SummarySaverHook
+        timers: SecondOrStepTimer
         coordinator: Coordinator LooperThread
         queue_runner: QueueRunner add_queue_runner start_queue_runners
         summary: SummaryWriter=FileWriter summary_iterator
@@ -150,7 +152,7 @@ TABLE = {
     "contrib.framework": """
         global_step: get_or_create_global_step get_global_step create_global_step assert_global_step
         variables: get_trainable_variables=trainable_variables get_variables=global_variables
-        saver: list_variables load_variable load_checkpoint
+        checkpoints: list_variables load_variable load_checkpoint
     """,
     "contrib.training": """
         cluster: GreedyLoadBalancingStrategy byte_size_load_fn

@@ -6,7 +6,6 @@ import time
 
 from capstan import errors, logs
 from capstan import graph as graphs
-from capstan import saver as savers
 from capstan.session import Session
 
 _FIRST_WAIT_SECS, _LONGEST_WAIT_SECS = 0.05, 1.0
@@ -177,7 +176,7 @@ class SessionManager:
     def _checkpoint_state(self, checkpoint_dir, wait_for_checkpoint, max_wait_secs):
         patience = _Patience(self._recovery_wait_secs, max_wait_secs)
         while True:
-            state = savers.get_checkpoint_state(checkpoint_dir)
+            state = checkpoints.get_checkpoint_state(checkpoint_dir)
             if state and state.model_checkpoint_path:
                 return state
             if not wait_for_checkpoint or not patience.wait("a checkpoint in %s" % checkpoint_dir):
@@ -250,10 +249,10 @@ def ready(op, sess):
 def _newest_whole(state):
     """The newest checkpoint that is there; a list may outlive its files."""
     newest = state.model_checkpoint_path
-    if savers.checkpoint_exists(newest):
+    if checkpoints.checkpoint_exists(newest):
         return newest
     for path in reversed(state.all_model_checkpoint_paths):
-        if savers.checkpoint_exists(path):
+        if checkpoints.checkpoint_exists(path):
             logs.warning("%s is not there; restoring %s instead", newest, path)
             return path
     return newest

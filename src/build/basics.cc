@@ -16,7 +16,8 @@ Tensor int_vector(std::initializer_list<int32_t> values) {
 }
 
 // x[begin:end] of a vector, as Python's slicing writes it.
-Output strided_slice(Graph& g, Output x, int32_t begin, int32_t end, int64_t begin_mask, int64_t end_mask) {
+Output strided_slice(Graph& g, Output x, int32_t begin, int32_t end, int64_t begin_mask,
+                     int64_t end_mask) {
   std::string name = g.unique_name("strided_slice");
   Output stack = g.constant(int_vector({begin}), name + "/stack/");
   Output stack_1 = g.constant(int_vector({end}), name + "/stack_1/");
@@ -41,7 +42,8 @@ Output boolean_mask(Graph& g, Output values, Output mask, int32_t count) {
   Output any = g.constant(int_vector({-1}), "Reshape_1/shape");
   Output flat_mask = g.add("Reshape", {mask, any}, {}, "Reshape_1");
   Output where = g.add("Where", {flat_mask}, {}, "Where");
-  Output indices = g.add("Squeeze", {where}, {{"squeeze_dims", std::vector<int64_t>{1}}}, "Squeeze");
+  Output indices =
+      g.add("Squeeze", {where}, {{"squeeze_dims", std::vector<int64_t>{1}}}, "Squeeze");
   Output zero = g.constant(Tensor::scalar<int32_t>(0), "GatherV2/axis");
   return g.add("GatherV2", {flat, indices, zero}, {}, "GatherV2");
 }
@@ -96,7 +98,8 @@ Output report_uninitialized(Graph& g, std::span<const Output> references, std::s
   Output stacked = g.add("Pack", flags, {{"axis", int64_t(0)}}, "stack");
   Output mask = g.add("LogicalNot", {stacked});
   Tensor names(DType::kString, {int64_t(flags.size())});
-  for (size_t i = 0; i < flags.size(); ++i) names.data<std::string>()[i] = references[i].node->name();
+  for (size_t i = 0; i < flags.size(); ++i)
+    names.data<std::string>()[i] = references[i].node->name();
   Output values = g.constant(std::move(names), "Const");
   return boolean_mask(g, values, mask, int32_t(flags.size()));
 }

@@ -1,6 +1,7 @@
 #pragma once
 
-// Small composites that others are made of. Each adds the nodes that TensorFlow adds, under its names.
+// Small composites that others are made of. Each adds the nodes that TensorFlow adds, under its
+// names.
 
 #include <span>
 #include <string_view>

@@ -9,13 +9,20 @@ namespace capstan {
 namespace {
 
 const std::vector<std::string>& default_ps_ops() {
-  static const std::vector<std::string> ops = {
-      "Variable",           "VariableV2",          "AutoReloadVariable",
-      "MutableHashTable",   "MutableHashTableV2",  "MutableHashTableOfTensors",
-      "MutableHashTableOfTensorsV2",               "MutableDenseHashTable",
-      "MutableDenseHashTableV2",                   "VarHandleOp",
-      "BoostedTreesEnsembleResourceHandleOp",      "BoostedTreesQuantileStreamResourceHandleOp",
-      "ResourceConditionalAccumulator",            "DecisionTreeResource"};
+  static const std::vector<std::string> ops = {"Variable",
+                                               "VariableV2",
+                                               "AutoReloadVariable",
+                                               "MutableHashTable",
+                                               "MutableHashTableV2",
+                                               "MutableHashTableOfTensors",
+                                               "MutableHashTableOfTensorsV2",
+                                               "MutableDenseHashTable",
+                                               "MutableDenseHashTableV2",
+                                               "VarHandleOp",
+                                               "BoostedTreesEnsembleResourceHandleOp",
+                                               "BoostedTreesQuantileStreamResourceHandleOp",
+                                               "ResourceConditionalAccumulator",
+                                               "DecisionTreeResource"};
   return ops;
 }
 

@@ -5,7 +5,9 @@
 namespace capstan {
 namespace {
 
-Output binary(std::string_view op, std::string_view name, Output a, Output b) { return a.graph().add(op, {a, b}, {}, name); }
+Output binary(std::string_view op, std::string_view name, Output a, Output b) {
+  return a.graph().add(op, {a, b}, {}, name);
+}
 
 Output with_number(std::string_view op, std::string_view name, Output a, float b) {
   Graph& g = a.graph();
@@ -30,7 +32,8 @@ Tensor dims_vector(const Shape& shape) {
 
 Output reduce(std::string_view op, Output x, std::vector<int> axes) {
   if (axes.empty()) {
-    if (!x.shape().known_rank()) throw invalid_argument("'{}' has an unknown rank: name the axes to reduce", x.name());
+    if (!x.shape().known_rank())
+      throw invalid_argument("'{}' has an unknown rank: name the axes to reduce", x.name());
     for (int i = 0; i < x.shape().rank(); ++i) axes.push_back(i);
   }
   Graph& g = x.graph();
@@ -38,7 +41,8 @@ Output reduce(std::string_view op, Output x, std::vector<int> axes) {
   return g.add(op, {x, indices}, {{"keep_dims", false}});
 }
 
-Output scaled_random(Graph& g, std::string_view op, std::string_view name, const Shape& shape, float stddev, float mean) {
+Output scaled_random(Graph& g, std::string_view op, std::string_view name, const Shape& shape,
+                     float stddev, float mean) {
   auto scope = g.name_scope(name);
   std::string full = g.current_scope() + "/";
   Output dims = g.constant(dims_vector(shape), "shape");
@@ -74,7 +78,8 @@ Output operator*(Output a, float b) { return with_number("Mul", "mul", a, b); }
 Output operator/(Output a, float b) { return with_number("RealDiv", "truediv", a, b); }
 
 Output matmul(Output a, Output b, bool transpose_a, bool transpose_b) {
-  return a.graph().add("MatMul", {a, b}, {{"transpose_a", transpose_a}, {"transpose_b", transpose_b}});
+  return a.graph().add("MatMul", {a, b},
+                       {{"transpose_a", transpose_a}, {"transpose_b", transpose_b}});
 }
 
 Output relu(Output x) { return unary("Relu", x); }

@@ -1,7 +1,7 @@
 #pragma once
 
-// Graph building as formulas: `relu(matmul(x, w) + b)`. Each adds one node under the graph's current
-// scopes; numbers become constants of the other operand's type.
+// Graph building as formulas: `relu(matmul(x, w) + b)`. Each adds one node under the graph's
+// current scopes; numbers become constants of the other operand's type.
 
 #include <span>
 #include <string_view>
@@ -11,7 +11,8 @@
 
 namespace capstan {
 
-Output placeholder(Graph& graph, DType dtype, const Shape& shape, std::string_view name = "Placeholder");
+Output placeholder(Graph& graph, DType dtype, const Shape& shape,
+                   std::string_view name = "Placeholder");
 Output random_normal(Graph& graph, const Shape& shape, float stddev = 1, float mean = 0);
 Output truncated_normal(Graph& graph, const Shape& shape, float stddev = 1, float mean = 0);
 

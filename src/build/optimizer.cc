@@ -20,12 +20,14 @@ VariableRef Optimizer::keep(VariableRef variable) {
   return variable;
 }
 
-VariableRef Optimizer::keep_slot(const std::string& kind, const VariableRef& variable, VariableRef slot) {
+VariableRef Optimizer::keep_slot(const std::string& kind, const VariableRef& variable,
+                                 VariableRef slot) {
   slots_[kind][variable.name()] = slot;
   return keep(slot);
 }
 
-VariableRef Optimizer::zeros_slot(Graph& graph, const VariableRef& variable, const std::string& kind, std::string_view name) {
+VariableRef Optimizer::zeros_slot(Graph& graph, const VariableRef& variable,
+                                  const std::string& kind, std::string_view name) {
   if (const VariableRef* known = slot(kind, variable)) return *known;
   return keep_slot(kind, variable, make_zeros_slot(graph, variable, name, slot_scope_));
 }
@@ -40,10 +42,12 @@ Output Optimizer::cast(Graph& graph, Output value, DType dtype) {
   return graph.add("Cast", {value}, {{"DstT", dtype}});
 }
 
-std::vector<GradientAndVariable> compute_gradients(Graph& graph, Output loss, std::span<const VariableRef> variables,
+std::vector<GradientAndVariable> compute_gradients(Graph& graph, Output loss,
+                                                   std::span<const VariableRef> variables,
                                                    const ComputeOptions& options) {
   if (!is_floating(loss.dtype())) {
-    throw invalid_argument("the loss '{}' is of type {}; gradients need a floating-point one", loss.name(), dtype_name(loss.dtype()));
+    throw invalid_argument("the loss '{}' is of type {}; gradients need a floating-point one",
+                           loss.name(), dtype_name(loss.dtype()));
   }
   if (variables.empty()) throw invalid_argument("there are no variables to optimize");
   std::vector<Output> refs;
@@ -59,7 +63,8 @@ std::vector<GradientAndVariable> compute_gradients(Graph& graph, Output loss, st
   return out;
 }
 
-Node& apply_gradients(Graph& graph, Optimizer& optimizer, std::span<const GradientAndVariable> gradients,
+Node& apply_gradients(Graph& graph, Optimizer& optimizer,
+                      std::span<const GradientAndVariable> gradients,
                       const VariableRef* global_step, std::string_view name) {
   std::vector<VariableRef> variables;
   std::string all;
@@ -91,9 +96,11 @@ Node& apply_gradients(Graph& graph, Optimizer& optimizer, std::span<const Gradie
   return graph.add_node("AssignAdd", std::vector<Output>{global_step->ref, one}, {}, full);
 }
 
-Node& minimize(Graph& graph, Optimizer& optimizer, Output loss, std::span<const VariableRef> variables,
-               const VariableRef* global_step, const ComputeOptions& options, std::string_view name) {
-  return apply_gradients(graph, optimizer, compute_gradients(graph, loss, variables, options), global_step, name);
+Node& minimize(Graph& graph, Optimizer& optimizer, Output loss,
+               std::span<const VariableRef> variables, const VariableRef* global_step,
+               const ComputeOptions& options, std::string_view name) {
+  return apply_gradients(graph, optimizer, compute_gradients(graph, loss, variables, options),
+                         global_step, name);
 }
 
 }  // namespace capstan

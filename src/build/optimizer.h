@@ -1,7 +1,7 @@
 #pragma once
 
-// Optimizers: what makes update nodes out of a loss. Those of ours and those that a program writes in
-// Python go through the same interface, so that SyncReplicas and the rest treat them alike.
+// Optimizers: what makes update nodes out of a loss. Those of ours and those that a program writes
+// in Python go through the same interface, so that SyncReplicas and the rest treat them alike.
 
 #include <map>
 #include <memory>
@@ -26,7 +26,8 @@ using Hyper = std::variant<double, Output>;
 
 class Optimizer {
  public:
-  explicit Optimizer(std::string name, bool use_locking = false) : name_(std::move(name)), use_locking_(use_locking) {}
+  explicit Optimizer(std::string name, bool use_locking = false)
+      : name_(std::move(name)), use_locking_(use_locking) {}
   virtual ~Optimizer() = default;
 
   const std::string& name() const { return name_; }
@@ -48,7 +49,8 @@ class Optimizer {
   virtual Node* finish(Graph& graph, std::span<Node* const> updates, std::string_view name);
 
  protected:
-  VariableRef zeros_slot(Graph& graph, const VariableRef& variable, const std::string& kind, std::string_view name);
+  VariableRef zeros_slot(Graph& graph, const VariableRef& variable, const std::string& kind,
+                         std::string_view name);
   VariableRef keep_slot(const std::string& kind, const VariableRef& variable, VariableRef slot);
   VariableRef keep(VariableRef variable);
   // A hyperparameter as a tensor, named once in prepare().
@@ -72,21 +74,26 @@ struct ComputeOptions {
   Aggregation aggregation = Aggregation::kAddN;
 };
 
-std::vector<GradientAndVariable> compute_gradients(Graph& graph, Output loss, std::span<const VariableRef> variables,
+std::vector<GradientAndVariable> compute_gradients(Graph& graph, Output loss,
+                                                   std::span<const VariableRef> variables,
                                                    const ComputeOptions& options = {});
-// The op that applies all and then counts the global step, where one is given. Throws InvalidArgument
-// when no variable has a gradient, naming them.
-Node& apply_gradients(Graph& graph, Optimizer& optimizer, std::span<const GradientAndVariable> gradients,
+// The op that applies all and then counts the global step, where one is given. Throws
+// InvalidArgument when no variable has a gradient, naming them.
+Node& apply_gradients(Graph& graph, Optimizer& optimizer,
+                      std::span<const GradientAndVariable> gradients,
                       const VariableRef* global_step = nullptr, std::string_view name = {});
-Node& minimize(Graph& graph, Optimizer& optimizer, Output loss, std::span<const VariableRef> variables,
-               const VariableRef* global_step = nullptr, const ComputeOptions& options = {}, std::string_view name = {});
+Node& minimize(Graph& graph, Optimizer& optimizer, Output loss,
+               std::span<const VariableRef> variables, const VariableRef* global_step = nullptr,
+               const ComputeOptions& options = {}, std::string_view name = {});
 
-std::unique_ptr<Optimizer> gradient_descent(Hyper learning_rate, bool use_locking = false, std::string name = "GradientDescent");
+std::unique_ptr<Optimizer> gradient_descent(Hyper learning_rate, bool use_locking = false,
+                                            std::string name = "GradientDescent");
 std::unique_ptr<Optimizer> momentum(Hyper learning_rate, Hyper momentum, bool use_locking = false,
                                     std::string name = "Momentum", bool use_nesterov = false);
-std::unique_ptr<Optimizer> adagrad(Hyper learning_rate, double initial_accumulator = 0.1, bool use_locking = false,
-                                   std::string name = "Adagrad");
+std::unique_ptr<Optimizer> adagrad(Hyper learning_rate, double initial_accumulator = 0.1,
+                                   bool use_locking = false, std::string name = "Adagrad");
 std::unique_ptr<Optimizer> adam(Hyper learning_rate = 0.001, Hyper beta1 = 0.9, Hyper beta2 = 0.999,
-                                Hyper epsilon = 1e-8, bool use_locking = false, std::string name = "Adam");
+                                Hyper epsilon = 1e-8, bool use_locking = false,
+                                std::string name = "Adam");
 
 }  // namespace capstan

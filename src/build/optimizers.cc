@@ -10,13 +10,17 @@ namespace {
 
 class GradientDescent : public Optimizer {
  public:
-  GradientDescent(Hyper rate, bool locking, std::string name) : Optimizer(std::move(name), locking), rate_(rate) {}
+  GradientDescent(Hyper rate, bool locking, std::string name)
+      : Optimizer(std::move(name), locking), rate_(rate) {}
 
   void prepare(Graph& graph) override { rate_tensor_ = as_tensor(graph, rate_, "learning_rate"); }
 
   Node* apply_dense(Graph& graph, Output gradient, const VariableRef& variable) override {
     Output rate = cast(graph, rate_tensor_, variable.dtype());
-    return graph.add("ApplyGradientDescent", {variable.ref, rate, gradient}, {{"use_locking", use_locking()}}).node;
+    return graph
+        .add("ApplyGradientDescent", {variable.ref, rate, gradient},
+             {{"use_locking", use_locking()}})
+        .node;
   }
 
  private:
@@ -27,7 +31,10 @@ class GradientDescent : public Optimizer {
 class Momentum : public Optimizer {
  public:
   Momentum(Hyper rate, Hyper momentum, bool locking, std::string name, bool nesterov)
-      : Optimizer(std::move(name), locking), rate_(rate), momentum_(momentum), nesterov_(nesterov) {}
+      : Optimizer(std::move(name), locking),
+        rate_(rate),
+        momentum_(momentum),
+        nesterov_(nesterov) {}
 
   void create_slots(Graph& graph, std::span<const VariableRef> variables) override {
     for (const VariableRef& v : variables) zeros_slot(graph, v, "momentum", name());
@@ -42,8 +49,10 @@ class Momentum : public Optimizer {
     const VariableRef& mom = *slot("momentum", variable);
     Output rate = cast(graph, rate_tensor_, variable.dtype());
     Output momentum = cast(graph, momentum_tensor_, variable.dtype());
-    return graph.add("ApplyMomentum", {variable.ref, mom.ref, rate, gradient, momentum},
-                     {{"use_locking", use_locking()}, {"use_nesterov", nesterov_}}).node;
+    return graph
+        .add("ApplyMomentum", {variable.ref, mom.ref, rate, gradient, momentum},
+             {{"use_locking", use_locking()}, {"use_nesterov", nesterov_}})
+        .node;
   }
 
  private:
@@ -70,7 +79,10 @@ class Adagrad : public Optimizer {
   Node* apply_dense(Graph& graph, Output gradient, const VariableRef& variable) override {
     const VariableRef& accumulator = *slot("accumulator", variable);
     Output rate = cast(graph, rate_tensor_, variable.dtype());
-    return graph.add("ApplyAdagrad", {variable.ref, accumulator.ref, rate, gradient}, {{"use_locking", use_locking()}}).node;
+    return graph
+        .add("ApplyAdagrad", {variable.ref, accumulator.ref, rate, gradient},
+             {{"use_locking", use_locking()}})
+        .node;
   }
 
  private:
@@ -82,12 +94,17 @@ class Adagrad : public Optimizer {
 class Adam : public Optimizer {
  public:
   Adam(Hyper rate, Hyper beta1, Hyper beta2, Hyper epsilon, bool locking, std::string name)
-      : Optimizer(std::move(name), locking), rate_(rate), beta1_(beta1), beta2_(beta2), epsilon_(epsilon) {}
+      : Optimizer(std::move(name), locking),
+        rate_(rate),
+        beta1_(beta1),
+        beta2_(beta2),
+        epsilon_(epsilon) {}
 
   void create_slots(Graph& graph, std::span<const VariableRef> variables) override {
     if (!beta1_power_) {
       // The powers live with the variable whose name comes first, as in TensorFlow.
-      const VariableRef& first = *std::ranges::min_element(variables, {}, [](const VariableRef& v) { return v.name(); });
+      const VariableRef& first =
+          *std::ranges::min_element(variables, {}, [](const VariableRef& v) { return v.name(); });
       auto with = graph.colocate_with(first.ref.node);
       beta1_power_ = keep(power(graph, beta1_, "beta1_power"));
       beta2_power_ = keep(power(graph, beta2_, "beta2_power"));
@@ -108,11 +125,13 @@ class Adam : public Optimizer {
   Node* apply_dense(Graph& graph, Output gradient, const VariableRef& variable) override {
     DType t = variable.dtype();
     auto as = [&](Output x) { return cast(graph, x, t); };
-    return graph.add("ApplyAdam",
-                     {variable.ref, slot("m", variable)->ref, slot("v", variable)->ref, as(beta1_power_->read),
-                      as(beta2_power_->read), as(rate_tensor_), as(beta1_tensor_), as(beta2_tensor_),
-                      as(epsilon_tensor_), gradient},
-                     {{"use_locking", use_locking()}}).node;
+    return graph
+        .add("ApplyAdam",
+             {variable.ref, slot("m", variable)->ref, slot("v", variable)->ref,
+              as(beta1_power_->read), as(beta2_power_->read), as(rate_tensor_), as(beta1_tensor_),
+              as(beta2_tensor_), as(epsilon_tensor_), gradient},
+             {{"use_locking", use_locking()}})
+        .node;
   }
 
   Node* finish(Graph& graph, std::span<Node* const> updates, std::string_view name) override {
@@ -130,7 +149,9 @@ class Adam : public Optimizer {
   static VariableRef power(Graph& graph, const Hyper& beta, const char* name) {
     VariableOptions options;
     options.name = name;
-    if (const Output* tensor = std::get_if<Output>(&beta)) return make_variable(graph, [&] { return *tensor; }, options);
+    if (const Output* tensor = std::get_if<Output>(&beta))
+      return make_variable(
+          graph, [&] { return *tensor; }, options);
     return make_variable(graph, Tensor::scalar<float>(float(std::get<double>(beta))), options);
   }
 
@@ -150,15 +171,18 @@ std::unique_ptr<Optimizer> gradient_descent(Hyper rate, bool use_locking, std::s
   return std::make_unique<GradientDescent>(rate, use_locking, std::move(name));
 }
 
-std::unique_ptr<Optimizer> momentum(Hyper rate, Hyper momentum, bool use_locking, std::string name, bool use_nesterov) {
+std::unique_ptr<Optimizer> momentum(Hyper rate, Hyper momentum, bool use_locking, std::string name,
+                                    bool use_nesterov) {
   return std::make_unique<Momentum>(rate, momentum, use_locking, std::move(name), use_nesterov);
 }
 
-std::unique_ptr<Optimizer> adagrad(Hyper rate, double initial_accumulator, bool use_locking, std::string name) {
+std::unique_ptr<Optimizer> adagrad(Hyper rate, double initial_accumulator, bool use_locking,
+                                   std::string name) {
   return std::make_unique<Adagrad>(rate, initial_accumulator, use_locking, std::move(name));
 }
 
-std::unique_ptr<Optimizer> adam(Hyper rate, Hyper beta1, Hyper beta2, Hyper epsilon, bool use_locking, std::string name) {
+std::unique_ptr<Optimizer> adam(Hyper rate, Hyper beta1, Hyper beta2, Hyper epsilon,
+                                bool use_locking, std::string name) {
   return std::make_unique<Adam>(rate, beta1, beta2, epsilon, use_locking, std::move(name));
 }
 

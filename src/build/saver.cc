@@ -11,9 +11,11 @@ Tensor string_vector(const std::vector<std::string>& texts) {
 
 // The checkpoint is written by the session's task, to which servers send their bytes, so one SaveV2
 // holds all variables; shard names stay TensorFlow's.
-Output add_save(Graph& g, Output filename, const std::vector<std::string>& names, const std::vector<VariableRef>& variables) {
+Output add_save(Graph& g, Output filename, const std::vector<std::string>& names,
+                const std::vector<VariableRef>& variables) {
   Output tensor_names = g.constant(string_vector(names), "SaveV2/tensor_names");
-  Output slices = g.constant(string_vector(std::vector<std::string>(names.size())), "SaveV2/shape_and_slices");
+  Output slices =
+      g.constant(string_vector(std::vector<std::string>(names.size())), "SaveV2/shape_and_slices");
   std::vector<Output> inputs = {filename, tensor_names, slices};
   std::vector<DType> types;
   for (const VariableRef& v : variables) {
@@ -25,14 +27,16 @@ Output add_save(Graph& g, Output filename, const std::vector<std::string>& names
   return g.add("Identity", {filename}, {}, "control_dependency");
 }
 
-Node* add_restore(Graph& g, Output filename, const std::vector<std::string>& names, const std::vector<VariableRef>& variables) {
+Node* add_restore(Graph& g, Output filename, const std::vector<std::string>& names,
+                  const std::vector<VariableRef>& variables) {
   Output tensor_names, slices;
   Node* restore = nullptr;
   {
     std::vector<DType> types;
     for (const VariableRef& v : variables) types.push_back(v.dtype());
     tensor_names = g.constant(string_vector(names), "RestoreV2/tensor_names");
-    slices = g.constant(string_vector(std::vector<std::string>(names.size())), "RestoreV2/shape_and_slices");
+    slices = g.constant(string_vector(std::vector<std::string>(names.size())),
+                        "RestoreV2/shape_and_slices");
     Output inputs[] = {filename, tensor_names, slices};
     restore = &g.add_node("RestoreV2", inputs, {{"dtypes", types}});
   }
@@ -42,14 +46,16 @@ Node* add_restore(Graph& g, Output filename, const std::vector<std::string>& nam
     Output value = restore->output(int(i));
     g.set_shape(value, variables[i].shape());
     bool validate = variables[i].shape().fully_defined();
-    assigns.push_back(g.add("Assign", {variables[i].ref, value}, {{"validate_shape", validate}}).node);
+    assigns.push_back(
+        g.add("Assign", {variables[i].ref, value}, {{"validate_shape", validate}}).node);
   }
   return &group(g, assigns, "restore_all");
 }
 
 }  // namespace
 
-SaverNodes make_saver(Graph& graph, const std::map<std::string, VariableRef>& variables, const SaverOptions& options) {
+SaverNodes make_saver(Graph& graph, const std::map<std::string, VariableRef>& variables,
+                      const SaverOptions& options) {
   if (variables.empty()) throw invalid_argument("there are no variables to save");
   std::vector<std::string> names;
   std::vector<VariableRef> refs;
@@ -59,7 +65,8 @@ SaverNodes make_saver(Graph& graph, const std::map<std::string, VariableRef>& va
   }
   auto outside = graph.clear_control_dependencies();
   auto scope = graph.name_scope(options.name);
-  // Files are written where the session is: the filename and the ops on it have no task of their own.
+  // Files are written where the session is: the filename and the ops on it have no task of their
+  // own.
   auto here = graph.no_device();
   SaverNodes out;
   Output input = graph.constant(Tensor::scalar<std::string>("model"), "filename/input");

@@ -17,12 +17,13 @@ struct SaverOptions {
 };
 
 struct SaverNodes {
-  Output filename;        // fed with the prefix
-  Output save;            // its value is the prefix that was written
+  Output filename;  // fed with the prefix
+  Output save;      // its value is the prefix that was written
   Node* restore = nullptr;
 };
 
 // `variables`: by the name under which each is saved.
-SaverNodes make_saver(Graph& graph, const std::map<std::string, VariableRef>& variables, const SaverOptions& options = {});
+SaverNodes make_saver(Graph& graph, const std::map<std::string, VariableRef>& variables,
+                      const SaverOptions& options = {});
 
 }  // namespace capstan

@@ -9,23 +9,27 @@ namespace {
 std::string clean(std::string_view name) {
   std::string out;
   for (char c : name) {
-    bool fine = std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '-' || c == '.' || c == '/' || c == '\\';
+    bool fine = std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '-' || c == '.' ||
+                c == '/' || c == '\\';
     out += fine ? c : '_';
   }
   while (!out.empty() && out.front() == '/') out.erase(out.begin());
   return out;
 }
 
-Output named(Graph& g, std::string_view op, std::string_view input, std::string_view name, Output value) {
+Output named(Graph& g, std::string_view op, std::string_view input, std::string_view name,
+             Output value) {
   auto scope = g.name_scope(clean(name));
   std::string full = g.current_scope();
   Output tag = g.constant(Tensor::scalar<std::string>(full), input);
   return g.add(op, {tag, value}, {}, full + "/");
 }
 
-Output tagged(Graph& g, std::string_view op, std::string_view input, std::string_view text, Output value) {
+Output tagged(Graph& g, std::string_view op, std::string_view input, std::string_view text,
+              Output value) {
   std::string full = g.unique_name(op);
-  Output tag = g.constant(Tensor::scalar<std::string>(std::string(text)), fmt::format("{}/{}/", full, input));
+  Output tag = g.constant(Tensor::scalar<std::string>(std::string(text)),
+                          fmt::format("{}/{}/", full, input));
   return g.add(op, {tag, value}, {}, full + "/");
 }
 

@@ -15,6 +15,7 @@ Output histogram_summary(Graph& graph, std::string_view name, Output values);
 // 0.x spelling: the tag is given, the node is called after its op.
 Output scalar_summary_tagged(Graph& graph, std::string_view tag, Output value);
 Output histogram_summary_tagged(Graph& graph, std::string_view tag, Output values);
-Output merge_summaries(Graph& graph, std::span<const Output> summaries, std::string_view name = "Merge");
+Output merge_summaries(Graph& graph, std::span<const Output> summaries,
+                       std::string_view name = "Merge");
 
 }  // namespace capstan

@@ -7,16 +7,20 @@
 namespace capstan {
 namespace {
 
-int64_t total(const SyncReplicasOptions& o) { return o.total_replicas > 0 ? o.total_replicas : o.replicas_to_aggregate; }
+int64_t total(const SyncReplicasOptions& o) {
+  return o.total_replicas > 0 ? o.total_replicas : o.replicas_to_aggregate;
+}
 
 // Ops on the token queue are named after it, at the root.
-Node& queue_op(Graph& g, std::string_view op, std::string_view name, std::vector<Output> inputs, AttrMap attrs) {
+Node& queue_op(Graph& g, std::string_view op, std::string_view name, std::vector<Output> inputs,
+               AttrMap attrs) {
   return g.add_node(op, inputs, std::move(attrs), fmt::format("sync_token_q_{}", name));
 }
 
 Node& enqueue_tokens(Graph& g, Output queue, int64_t count, const VariableRef& global_step) {
   Output tokens = fill(g, {count}, global_step.read);
-  return queue_op(g, "QueueEnqueueManyV2", "EnqueueMany", {queue, tokens}, {{"timeout_ms", int64_t(-1)}});
+  return queue_op(g, "QueueEnqueueManyV2", "EnqueueMany", {queue, tokens},
+                  {{"timeout_ms", int64_t(-1)}});
 }
 
 class Builder {
@@ -24,7 +28,8 @@ class Builder {
   Builder(Graph& graph, const SyncReplicasOptions& options, const VariableRef& global_step)
       : g_(graph), options_(options), step_(global_step) {}
 
-  SyncReplicas build(Optimizer& optimizer, std::span<const GradientAndVariable> gradients, std::span<const Output> globals) {
+  SyncReplicas build(Optimizer& optimizer, std::span<const GradientAndVariable> gradients,
+                     std::span<const Output> globals) {
     make_local_step();
     out_.ready_for_local_init = report_uninitialized(g_, globals);
     auto root = g_.name_scope("");
@@ -70,8 +75,10 @@ class Builder {
     Output inputs[] = {accumulator, out_.local_step.read, item.gradient};
     pushes_.push_back(&g_.add_node("ResourceAccumulatorApplyGradient", inputs));
     std::string name = g_.unique_name("ResourceAccumulatorTakeGradient");
-    Output required = g_.constant(Tensor::scalar<int32_t>(int32_t(options_.replicas_to_aggregate)), name + "/num_required/");
-    Output mean = g_.add("ResourceAccumulatorTakeGradient", {accumulator, required}, {{"dtype", item.gradient.dtype()}}, name + "/");
+    Output required = g_.constant(Tensor::scalar<int32_t>(int32_t(options_.replicas_to_aggregate)),
+                                  name + "/num_required/");
+    Output mean = g_.add("ResourceAccumulatorTakeGradient", {accumulator, required},
+                         {{"dtype", item.gradient.dtype()}}, name + "/");
     return {mean, item.variable};
   }
 
@@ -90,7 +97,9 @@ class Builder {
     {
       auto after = g_.control_dependencies(pushes_);
       token = queue_op(g_, "QueueDequeueV2", "Dequeue", {out_.token_queue},
-                       {{"component_types", std::vector<DType>{step_.dtype()}}, {"timeout_ms", int64_t(-1)}}).output(0);
+                       {{"component_types", std::vector<DType>{step_.dtype()}},
+                        {"timeout_ms", int64_t(-1)}})
+                  .output(0);
       g_.set_shape(token, {});
     }
     {
@@ -99,10 +108,13 @@ class Builder {
     }
     {
       auto after = g_.control_dependencies({&update});
-      out_.sync_op = &enqueue_tokens(g_, out_.token_queue, std::max(total(options_), options_.replicas_to_aggregate), step_);
+      out_.sync_op = &enqueue_tokens(
+          g_, out_.token_queue, std::max(total(options_), options_.replicas_to_aggregate), step_);
     }
-    out_.close_queue = &queue_op(g_, "QueueCloseV2", "Close", {out_.token_queue}, {{"cancel_pending_enqueues", false}});
-    out_.cancel_queue = &queue_op(g_, "QueueCloseV2", "Close", {out_.token_queue}, {{"cancel_pending_enqueues", true}});
+    out_.close_queue = &queue_op(g_, "QueueCloseV2", "Close", {out_.token_queue},
+                                 {{"cancel_pending_enqueues", false}});
+    out_.cancel_queue = &queue_op(g_, "QueueCloseV2", "Close", {out_.token_queue},
+                                  {{"cancel_pending_enqueues", true}});
   }
 
   void make_chief_init() {
@@ -110,7 +122,8 @@ class Builder {
     for (size_t i = 0; i < out_.accumulators.size(); ++i) {
       auto device = g_.device(accumulator_devices_[i]);
       Output inputs[] = {out_.accumulators[i], step_.read};
-      nodes.push_back(&g_.add_node("ResourceAccumulatorSetGlobalStep", inputs, {}, "SetGlobalStep"));
+      nodes.push_back(
+          &g_.add_node("ResourceAccumulatorSetGlobalStep", inputs, {}, "SetGlobalStep"));
     }
     out_.chief_init = &group(g_, nodes);
   }
@@ -125,10 +138,13 @@ class Builder {
 
 }  // namespace
 
-SyncReplicas apply_gradients_in_sync(Graph& graph, Optimizer& optimizer, const SyncReplicasOptions& options,
-                                     std::span<const GradientAndVariable> gradients, const VariableRef& global_step,
+SyncReplicas apply_gradients_in_sync(Graph& graph, Optimizer& optimizer,
+                                     const SyncReplicasOptions& options,
+                                     std::span<const GradientAndVariable> gradients,
+                                     const VariableRef& global_step,
                                      std::span<const Output> global_variables) {
-  if (!global_step.ref) throw invalid_argument("SyncReplicasOptimizer needs a global_step to drop stale gradients by");
+  if (!global_step.ref)
+    throw invalid_argument("SyncReplicasOptimizer needs a global_step to drop stale gradients by");
   return Builder(graph, options, global_step).build(optimizer, gradients, global_variables);
 }
 
@@ -137,8 +153,10 @@ Node& init_tokens(Graph& graph, const SyncReplicas& sync, const SyncReplicasOpti
   int64_t needed = options.replicas_to_aggregate - total(options);
   if (num_tokens < 0) num_tokens = options.replicas_to_aggregate;
   if (num_tokens < needed) {
-    throw invalid_argument("{} tokens are too few to start with {} replicas to aggregate and {} in all: at least {} are needed",
-                           num_tokens, options.replicas_to_aggregate, total(options), needed);
+    throw invalid_argument(
+        "{} tokens are too few to start with {} replicas to aggregate and {} in all: at least {} "
+        "are needed",
+        num_tokens, options.replicas_to_aggregate, total(options), needed);
   }
   auto device = graph.device(global_step.device());
   auto root = graph.name_scope("");

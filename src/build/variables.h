@@ -1,7 +1,7 @@
 #pragma once
 
-// Variables as graphs hold them: the VariableV2 node, its initial value, the Assign that sets it and
-// the Identity that reads it.
+// Variables as graphs hold them: the VariableV2 node, its initial value, the Assign that sets it
+// and the Identity that reads it.
 
 #include <functional>
 #include <optional>
@@ -23,18 +23,19 @@ struct VariableRef {
 };
 
 struct VariableOptions {
-  std::string name = "Variable";  // made unique; as it is when it ends in "/"
-  DType dtype = DType::kInvalid;  // kInvalid: the initial value's
-  Shape shape = Shape::unknown(); // of the variable, when known beforehand
+  std::string name = "Variable";   // made unique; as it is when it ends in "/"
+  DType dtype = DType::kInvalid;   // kInvalid: the initial value's
+  Shape shape = Shape::unknown();  // of the variable, when known beforehand
   bool validate_shape = true;
   // The initial value comes from a function (an initializer): its nodes then go to the scope
   // "<name>/Initializer", without a device, colocated with the variable.
   bool from_function = false;
 };
 
-// Calls `initial` once, at the right place, for the initial value. Control dependencies of the caller
-// do not apply (a variable is made outside of them).
-VariableRef make_variable(Graph& graph, const std::function<Output()>& initial, VariableOptions options);
+// Calls `initial` once, at the right place, for the initial value. Control dependencies of the
+// caller do not apply (a variable is made outside of them).
+VariableRef make_variable(Graph& graph, const std::function<Output()>& initial,
+                          VariableOptions options);
 // From a tensor, with the constant named "<name>/initial_value".
 VariableRef make_variable(Graph& graph, Tensor initial, VariableOptions options);
 
@@ -49,6 +50,7 @@ VariableRef make_zeros_slot(Graph& graph, const VariableRef& primary, std::strin
 VariableRef make_global_step(Graph& graph);
 
 // The `init` group of all initializers.
-Node& initialize(Graph& graph, std::span<const VariableRef> variables, std::string_view name = "init");
+Node& initialize(Graph& graph, std::span<const VariableRef> variables,
+                 std::string_view name = "init");
 
 }  // namespace capstan

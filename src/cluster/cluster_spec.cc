@@ -12,7 +12,9 @@ using Json = nlohmann::json;
 
 std::string address_from(const Json& value, std::string_view job) {
   if (!value.is_string()) {
-    throw invalid_argument("job '{}' of the cluster spec holds {}, which is not a \"host:port\" text", job, value.dump());
+    throw invalid_argument(
+        "job '{}' of the cluster spec holds {}, which is not a \"host:port\" text", job,
+        value.dump());
   }
   return value.get<std::string>();
 }
@@ -26,7 +28,9 @@ int index_from(const std::string& text, std::string_view job) {
     used = 0;
   }
   if (used != text.size() || text.empty() || index < 0) {
-    throw invalid_argument("job '{}' of the cluster spec has the task index '{}', which is not a number from 0 on", job, text);
+    throw invalid_argument(
+        "job '{}' of the cluster spec has the task index '{}', which is not a number from 0 on",
+        job, text);
   }
   return index;
 }
@@ -42,7 +46,8 @@ void add_job(ClusterSpec& spec, const std::string& job, const Json& tasks) {
       spec.add_task(job, index_from(it.key(), job), address_from(it.value(), job));
     }
   } else {
-    throw invalid_argument("job '{}' of the cluster spec is {}, not a list of \"host:port\" texts", job, tasks.dump());
+    throw invalid_argument("job '{}' of the cluster spec is {}, not a list of \"host:port\" texts",
+                           job, tasks.dump());
   }
 }
 
@@ -51,7 +56,9 @@ void add_job(ClusterSpec& spec, const std::string& job, const Json& tasks) {
 ClusterSpec ClusterSpec::from_json(std::string_view text) {
   Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
   if (!json.is_object()) {
-    throw invalid_argument("the cluster spec is not a JSON object such as {{\"ps\": [\"host:port\"]}}: {}", text.substr(0, 200));
+    throw invalid_argument(
+        "the cluster spec is not a JSON object such as {{\"ps\": [\"host:port\"]}}: {}",
+        text.substr(0, 200));
   }
   ClusterSpec spec;
   for (auto it = json.begin(); it != json.end(); ++it) add_job(spec, it.key(), it.value());
@@ -60,7 +67,8 @@ ClusterSpec ClusterSpec::from_json(std::string_view text) {
 
 ClusterSpec ClusterSpec::from_cluster_def(std::string_view bytes) {
   pb::ClusterDef def;
-  if (!def.ParseFromArray(bytes.data(), int(bytes.size()))) throw invalid_argument("the bytes are no ClusterDef");
+  if (!def.ParseFromArray(bytes.data(), int(bytes.size())))
+    throw invalid_argument("the bytes are no ClusterDef");
   ClusterSpec spec;
   for (const auto& job : def.job()) {
     for (const auto& [index, address] : job.tasks()) spec.add_task(job.name(), index, address);
@@ -83,10 +91,12 @@ const std::string& ClusterSpec::address(std::string_view job, int index) const {
   if (has(job, index)) return jobs_.at(std::string(job)).at(index);
   std::string known;
   for (const auto& [name, tasks] : jobs_) {
-    for (const auto& [task, address] : tasks) known += fmt::format("{}{}/{}", known.empty() ? "" : ", ", name, task);
+    for (const auto& [task, address] : tasks)
+      known += fmt::format("{}{}/{}", known.empty() ? "" : ", ", name, task);
   }
-  throw invalid_argument("task {} of job '{}' is not in the cluster spec, which has {}; check job_name and task_index",
-                         index, job, known.empty() ? "no tasks" : known);
+  throw invalid_argument(
+      "task {} of job '{}' is not in the cluster spec, which has {}; check job_name and task_index",
+      index, job, known.empty() ? "no tasks" : known);
 }
 
 int ClusterSpec::tasks(std::string_view job) const {
@@ -107,7 +117,8 @@ std::string ClusterSpec::to_cluster_def() const {
 std::string ClusterSpec::canonical() const {
   std::string out;
   for (const auto& [name, tasks] : jobs_) {
-    for (const auto& [index, address] : tasks) out += fmt::format("{}/{}={}\n", name, index, address);
+    for (const auto& [index, address] : tasks)
+      out += fmt::format("{}/{}={}\n", name, index, address);
   }
   return out;
 }

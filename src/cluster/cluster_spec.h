@@ -13,7 +13,8 @@ namespace capstan {
 class ClusterSpec {
  public:
   ClusterSpec() = default;
-  // {"ps": ["host:port"], "worker": {"1": "host:port"}}; throws InvalidArgument naming what is wrong.
+  // {"ps": ["host:port"], "worker": {"1": "host:port"}}; throws InvalidArgument naming what is
+  // wrong.
   static ClusterSpec from_json(std::string_view text);
   static ClusterSpec from_cluster_def(std::string_view bytes);
 

@@ -73,15 +73,19 @@ Piece decode_piece(std::string_view meta, const Catalog& catalog) {
   from_graph_def(*piece.graph, text(meta, kWhat), options);
   for (const std::string& name : take_names(meta, kWhat)) {
     Node* arg = piece.graph->find(name);
-    if (!arg || arg->op() != "_Arg" || arg->attrs().get<int64_t>("index") != int64_t(piece.args.size())) bad(kWhat);
+    if (!arg || arg->op() != "_Arg" ||
+        arg->attrs().get<int64_t>("index") != int64_t(piece.args.size()))
+      bad(kWhat);
     piece.args.push_back(arg);
   }
-  for (const std::string& name : take_names(meta, kWhat)) piece.outputs.push_back(piece.graph->output(name));
+  for (const std::string& name : take_names(meta, kWhat))
+    piece.outputs.push_back(piece.graph->output(name));
   for (int id = 0; id < piece.graph->size(); ++id) {
     const Node& node = piece.graph->node(id);
     if (node.op() != "_Arg") continue;
     int64_t index = node.attrs().get<int64_t>("index");
-    if (index < 0 || size_t(index) >= piece.args.size() || piece.args[size_t(index)] != &node) bad(kWhat);
+    if (index < 0 || size_t(index) >= piece.args.size() || piece.args[size_t(index)] != &node)
+      bad(kWhat);
   }
   return piece;
 }
@@ -100,7 +104,9 @@ std::string encode_names(const std::vector<std::string>& names) {
   return out;
 }
 
-std::vector<std::string> decode_names(std::string_view meta) { return take_names(meta, "a list of names"); }
+std::vector<std::string> decode_names(std::string_view meta) {
+  return take_names(meta, "a list of names");
+}
 
 std::string encode(const RunRequest& request) {
   std::string out;

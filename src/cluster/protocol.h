@@ -19,8 +19,8 @@ enum class MessageType : uint8_t {
   kCall,                           // run a piece; call: number of the call; tensors: its inputs
   kReply,                          // the answer to any of these; tensors: outputs
   kCloseSession,
-  kReset,                          // clear containers
-  kLeave,                          // a task of the job ends in good order
+  kReset,  // clear containers
+  kLeave,  // a task of the job ends in good order
   kPing,
   // A client that is no task of the cluster: the task that it names conducts for it.
   kOpenMaster,

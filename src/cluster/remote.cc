@@ -39,8 +39,10 @@ void RemoteTasks::open_on(int task, Lane& lane) {
   {
     std::lock_guard lock(target.mutex);
     if (target.opened && target.incarnation != lane.peer_incarnation()) {
-      throw aborted("task {} at {} was restarted during this session; its variables are gone: make a "
-                    "new session and restore them", name(task), options_.addresses[size_t(task)]);
+      throw aborted(
+          "task {} at {} was restarted during this session; its variables are gone: make a "
+          "new session and restore them",
+          name(task), options_.addresses[size_t(task)]);
     }
     if (target.opened) return;
   }

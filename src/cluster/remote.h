@@ -19,10 +19,10 @@
 namespace capstan {
 
 struct RemoteOptions {
-  std::string own_task;  // "/job:worker/task:0", or empty for a client
+  std::string own_task;                       // "/job:worker/task:0", or empty for a client
   std::vector<std::string> names, addresses;  // of the tasks, by their number in the placement
-  uint64_t session = 0;      // unique among all sessions of the cluster
-  uint64_t incarnation = 0;  // of this process
+  uint64_t session = 0;                       // unique among all sessions of the cluster
+  uint64_t incarnation = 0;                   // of this process
   int64_t connect_timeout_ms = 300'000;
   std::function<void()> on_wait;
   std::function<void(const std::string&)> on_notice;

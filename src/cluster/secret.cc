@@ -33,8 +33,9 @@ void create(const std::string& file) {
   std::string text = hex({bytes, sizeof bytes}) + "\n";
   int fd = open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
   if (fd < 0) {
-    throw permission_denied("cannot make the secret file {}: {}; set CAPSTAN_SECRET_FILE to one that you can write",
-                            file, std::strerror(errno));
+    throw permission_denied(
+        "cannot make the secret file {}: {}; set CAPSTAN_SECRET_FILE to one that you can write",
+        file, std::strerror(errno));
   }
   bool written = write(fd, text.data(), text.size()) == ssize_t(text.size());
   close(fd);
@@ -49,9 +50,12 @@ std::string read_secret(const std::string& file) {
   char text[4096];
   ssize_t got = fstat(fd, &info) == 0 ? read(fd, text, sizeof text) : -1;
   close(fd);
-  if (got <= 0) throw failed_precondition("the secret file {} is empty; remove it, and a new one is made", file);
+  if (got <= 0)
+    throw failed_precondition("the secret file {} is empty; remove it, and a new one is made",
+                              file);
   if (info.st_mode & 077) {
-    throw permission_denied("the secret file {} can be read by others; run: chmod 600 {}", file, file);
+    throw permission_denied("the secret file {} can be read by others; run: chmod 600 {}", file,
+                            file);
   }
   return {text, size_t(got)};
 }
@@ -69,7 +73,8 @@ std::string derive_secret(const std::string& file, const ClusterSpec& cluster) {
   std::string spec = cluster.canonical();
   unsigned char out[EVP_MAX_MD_SIZE];
   unsigned size = 0;
-  HMAC(EVP_sha256(), key.data(), int(key.size()), reinterpret_cast<const unsigned char*>(spec.data()), spec.size(), out, &size);
+  HMAC(EVP_sha256(), key.data(), int(key.size()),
+       reinterpret_cast<const unsigned char*>(spec.data()), spec.size(), out, &size);
   return hex({reinterpret_cast<char*>(out), size});
 }
 

@@ -12,9 +12,9 @@ namespace capstan {
 // Where tasks that were started by hand find their user's secret: $HOME/.config/capstan/secret.
 std::string user_secret_path();
 
-// The secret of a job whose launcher gave none: derived from the user's secret file (made, 0600, with
-// random bytes when it is not there) and the spec, so that two jobs of one user stay apart. Throws
-// PermissionDenied for a file that others can read.
+// The secret of a job whose launcher gave none: derived from the user's secret file (made, 0600,
+// with random bytes when it is not there) and the spec, so that two jobs of one user stay apart.
+// Throws PermissionDenied for a file that others can read.
 std::string derive_secret(const std::string& file, const ClusterSpec& cluster);
 
 }  // namespace capstan

@@ -19,7 +19,8 @@ constexpr std::chrono::seconds kFarewell{5};
 
 uint16_t port_of(const std::string& address) {
   size_t colon = address.rfind(':');
-  return colon == address.npos ? 0 : uint16_t(std::strtoul(address.c_str() + colon + 1, nullptr, 10));
+  return colon == address.npos ? 0
+                               : uint16_t(std::strtoul(address.c_str() + colon + 1, nullptr, 10));
 }
 
 std::string resolved(const std::vector<ResolveRule>& rules, const std::string& address) {
@@ -64,7 +65,9 @@ class TaskServer : public Server {
   Transport& transport() override { return *transport_; }
   uint64_t incarnation() const override { return incarnation_; }
   uint64_t messages() const override { return service_->messages(); }
-  void set_master(std::shared_ptr<Master> master) override { service_->set_master(std::move(master)); }
+  void set_master(std::shared_ptr<Master> master) override {
+    service_->set_master(std::move(master));
+  }
 
   std::string address_of(const std::string& job, int task) const override {
     return resolved(options_.resolve, options_.cluster.address(job, task));
@@ -101,8 +104,10 @@ class TaskServer : public Server {
   }
 
   void make_state() {
-    state_ = std::make_shared<TaskState>(name_, kernel_threads(options_), posix_files(), isa_from(options_.isa));
-    bool shares = options_.transport == TransportKind::kAuto || options_.transport == TransportKind::kShm;
+    state_ = std::make_shared<TaskState>(name_, kernel_threads(options_), posix_files(),
+                                         isa_from(options_.isa));
+    bool shares =
+        options_.transport == TransportKind::kAuto || options_.transport == TransportKind::kShm;
     if (!shares) return;
     state_->allocate_variable = [arena = arena_](DType dtype, const Shape& shape) {
       // Small ones cost less as bytes in a frame; strings cannot be mapped.
@@ -127,7 +132,9 @@ class TaskServer : public Server {
     listen.self = self;
     listen.channel = channel_options();
     if (auto notice = options_.on_notice) {
-      listen.on_refused = [notice](const Error& e) { notice(fmt::format("refused a connection: {}", e.message())); };
+      listen.on_refused = [notice](const Error& e) {
+        notice(fmt::format("refused a connection: {}", e.message()));
+      };
     }
     return std::make_unique<ServerLoop>(std::move(listen), *service_);
   }
@@ -155,7 +162,9 @@ class TaskServer : public Server {
       lane->receive(wait);
     } catch (const Error& e) {
       // Whoever is gone already needs no farewell; others will be ended by their launcher.
-      if (options_.on_notice) options_.on_notice(fmt::format("could not say goodbye to {}/{}: {}", job, task, e.message()));
+      if (options_.on_notice)
+        options_.on_notice(
+            fmt::format("could not say goodbye to {}/{}: {}", job, task, e.message()));
     }
   }
 
@@ -182,7 +191,8 @@ void apply_settings(const Settings& settings, TaskOptions& options) {
   options.tasks_on_host = settings.tasks_on_host;
   options.resolve = settings.resolve;
   if (!options.cluster.has(options.job, options.task)) return;
-  std::string address = settings.resolve_address(options.cluster.address(options.job, options.task));
+  std::string address =
+      settings.resolve_address(options.cluster.address(options.job, options.task));
   int fd = inherited_listener(settings, port_of(address));
   if (fd >= 0) options.listen_fd = fd;
 }

@@ -23,12 +23,12 @@ struct TaskOptions {
   ClusterSpec cluster;
   std::string job;
   int task = 0;
-  std::string protocol = "grpc";     // what the program said; the wire is ours whatever it says
-  std::optional<int> listen_fd;      // an inherited listening socket, instead of binding
-  std::string secret;                // empty: derived from the user's secret file and the spec
-  std::string secret_file;           // instead of the user's own
+  std::string protocol = "grpc";  // what the program said; the wire is ours whatever it says
+  std::optional<int> listen_fd;   // an inherited listening socket, instead of binding
+  std::string secret;             // empty: derived from the user's secret file and the spec
+  std::string secret_file;        // instead of the user's own
   TransportKind transport = TransportKind::kAuto;
-  int threads = 0;                   // kernel threads; 0: max(1, cores / tasks_on_host)
+  int threads = 0;  // kernel threads; 0: max(1, cores / tasks_on_host)
   int tasks_on_host = 1;
   std::string isa;
   std::vector<ResolveRule> resolve;  // for hosts whose names mean something else here
@@ -62,7 +62,8 @@ class Server {
   virtual void set_master(std::shared_ptr<Master> master) = 0;
   // Tells every parameter server that this one ends in good order: parameter servers wait for that.
   virtual void leave() = 0;
-  // Returns when every worker and chief of the spec has joined and left in good order, or on stop().
+  // Returns when every worker and chief of the spec has joined and left in good order, or on
+  // stop().
   virtual void join() = 0;
   virtual void stop() = 0;
 };

@@ -14,11 +14,13 @@ bool takes_part_in_training(const std::string& job) { return job != "ps" && job 
 
 }  // namespace
 
-Service::Service(const Catalog& catalog, const ClusterSpec& cluster, std::shared_ptr<TaskState> task)
+Service::Service(const Catalog& catalog, const ClusterSpec& cluster,
+                 std::shared_ptr<TaskState> task)
     : catalog_(catalog), task_(std::move(task)) {
   for (const auto& [job, tasks] : cluster.jobs()) {
     if (!takes_part_in_training(job)) continue;
-    for (const auto& [index, address] : tasks) expected_.insert(fmt::format("/job:{}/task:{}", job, index));
+    for (const auto& [index, address] : tasks)
+      expected_.insert(fmt::format("/job:{}/task:{}", job, index));
   }
 }
 
@@ -45,7 +47,9 @@ void Service::on_message(const std::shared_ptr<Peer>& peer, Message&& message) {
     case MessageType::kRun:
       if (!master_) throw unimplemented("{} does not conduct steps for others", task_->name);
       return master_->on_message(peer, std::move(message));
-    default: throw invalid_argument("a message of type {}, which this version does not know", int(message.type));
+    default:
+      throw invalid_argument("a message of type {}, which this version does not know",
+                             int(message.type));
   }
   acknowledge(*peer, message);
 }
@@ -61,10 +65,14 @@ void Service::acknowledge(Peer& peer, const Message& request) {
 Service::OpenSession& Service::session_of(const Message& message) {
   auto it = sessions_.find(message.session);
   if (it == sessions_.end()) {
-    throw aborted("{} does not know this session: it was closed, or the task was restarted; make a new session", task_->name);
+    throw aborted(
+        "{} does not know this session: it was closed, or the task was restarted; make a new "
+        "session",
+        task_->name);
   }
   if (it->second.incarnation != message.incarnation) {
-    throw aborted("a call of an earlier life of {} is refused", it->second.task.empty() ? "a client" : it->second.task);
+    throw aborted("a call of an earlier life of {} is refused",
+                  it->second.task.empty() ? "a client" : it->second.task);
   }
   return it->second;
 }
@@ -94,7 +102,8 @@ void Service::call(const std::shared_ptr<Peer>& peer, Message&& message) {
   OpenSession& session = session_of(message);
   uint64_t segment = decode_call(message.meta).segment;
   auto it = session.programs.find(segment);
-  if (it == session.programs.end()) throw not_found("piece {} is not known to {}", segment, task_->name);
+  if (it == session.programs.end())
+    throw not_found("piece {} is not known to {}", segment, task_->name);
   std::shared_ptr<Program> program = it->second;
   if (program->blocking()) return call_blocking(peer, std::move(message), std::move(program));
   if (program->cost_us() < kHeavyUs) {
@@ -111,7 +120,8 @@ void Service::call(const std::shared_ptr<Peer>& peer, Message&& message) {
   });
 }
 
-void Service::call_blocking(const std::shared_ptr<Peer>& peer, Message&& message, std::shared_ptr<Program> program) {
+void Service::call_blocking(const std::shared_ptr<Peer>& peer, Message&& message,
+                            std::shared_ptr<Program> program) {
   auto& waiting = waiting_[peer->id()];
   if (!waiting) waiting = std::make_shared<Waiting>();
   auto cancellation = std::make_shared<Cancellation>();
@@ -121,7 +131,8 @@ void Service::call_blocking(const std::shared_ptr<Peer>& peer, Message&& message
   }
   std::vector<Tensor> inputs = std::move(message.tensors);
   auto request = std::make_shared<Message>(std::move(message));
-  auto done = [peer, request, waiting = waiting, cancellation, task = task_](const Error* error, ProgramResult result) {
+  auto done = [peer, request, waiting = waiting, cancellation, task = task_](const Error* error,
+                                                                             ProgramResult result) {
     {
       std::lock_guard lock(waiting->mutex);
       waiting->calls.erase(request->call);
@@ -143,7 +154,8 @@ void Service::reply(Peer& peer, const Message& request, ProgramResult result) {
   answer.tensors.reserve(result.outputs.size());
   for (Tensor& t : result.outputs) {
     // The bytes stay as they are until they are sent: the frame goes with them.
-    answer.tensors.emplace_back(t.dtype(), t.shape(), t.raw(), std::shared_ptr<void>(result.frame, t.raw()));
+    answer.tensors.emplace_back(t.dtype(), t.shape(), t.raw(),
+                                std::shared_ptr<void>(result.frame, t.raw()));
   }
   peer.send(std::move(answer));
 }

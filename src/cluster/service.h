@@ -54,14 +54,16 @@ class Service : public Handler {
   // Calls of one peer that wait; shared with their callbacks.
   struct Waiting {
     std::mutex mutex;
-    std::map<uint64_t, std::pair<uint64_t, std::shared_ptr<Cancellation>>> calls;  // call -> session, how to end it
+    std::map<uint64_t, std::pair<uint64_t, std::shared_ptr<Cancellation>>>
+        calls;  // call -> session, how to end it
   };
 
   OpenSession& session_of(const Message& message);
   void hello(const Message& message);
   void ship(const Message& message);
   void call(const std::shared_ptr<Peer>& peer, Message&& message);
-  void call_blocking(const std::shared_ptr<Peer>& peer, Message&& message, std::shared_ptr<Program> program);
+  void call_blocking(const std::shared_ptr<Peer>& peer, Message&& message,
+                     std::shared_ptr<Program> program);
   void close_session(const Message& message);
   void reset(const Message& message);
   void note_left(const std::string& task);

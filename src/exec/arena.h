@@ -18,7 +18,9 @@ class Arena {
   size_t size() const { return size_; }
 
  private:
-  static size_t rounded(size_t bytes) { return bytes == 0 ? kAlign : (bytes + kAlign - 1) / kAlign * kAlign; }
+  static size_t rounded(size_t bytes) {
+    return bytes == 0 ? kAlign : (bytes + kAlign - 1) / kAlign * kAlign;
+  }
   std::map<size_t, size_t> free_;  // offset -> bytes; neighbours are joined
   size_t size_ = 0;
 };

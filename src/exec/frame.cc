@@ -30,7 +30,8 @@ Frame::Frame(const Piece& piece, const Layout& layout, std::shared_ptr<TaskState
   run_.task = task_.get();
   run_.session = session_.get();
   make_values(options);
-  for (const Node* arg : piece.args) arguments_.push_back(&values_[size_t(layout.value_of(*arg, 0))]);
+  for (const Node* arg : piece.args)
+    arguments_.push_back(&values_[size_t(layout.value_of(*arg, 0))]);
   for (const Output& o : piece.outputs) outputs_.push_back(&values_[size_t(layout.value_of(o))]);
   units_.reserve(layout.steps.size());
   for (const Step& step : layout.steps) make_unit(step, states);
@@ -53,7 +54,8 @@ void Frame::make_values(const ProgramOptions& options) {
   for (size_t i = 0; i < values_.size(); ++i) {
     const Value& v = layout_.values[i];
     if (v.storage == Storage::kAlias) values_[i] = values_[size_t(v.root)].reshaped(v.shape);
-    if (v.storage == Storage::kArgument || v.storage == Storage::kDynamic) borrowed_.push_back(&values_[i]);
+    if (v.storage == Storage::kArgument || v.storage == Storage::kDynamic)
+      borrowed_.push_back(&values_[i]);
   }
 }
 
@@ -113,7 +115,9 @@ void Frame::make_chain(Unit& unit, const Step& step) {
   for (const Node* node : step.nodes) {
     BlockFn block = node->def().block(block_type(*node), task_->isa);
     if (!block) {
-      throw Error(Code::kUnimplemented, fmt::format("{} has no kernel for {}", node->op(), dtype_name(block_type(*node))), node->name());
+      throw Error(Code::kUnimplemented,
+                  fmt::format("{} has no kernel for {}", node->op(), dtype_name(block_type(*node))),
+                  node->name());
     }
     ChainOp op{block, {}, node->output_type(0)};
     for (const Output& in : node->inputs()) op.args.push_back(registers.at(layout_.value_of(in)));
@@ -125,7 +129,8 @@ void Frame::make_chain(Unit& unit, const Step& step) {
       unit.chain_outputs.push_back(&values_[size_t(layout_.value_of(*node, 0))]);
     }
   }
-  unit.chain = std::make_unique<ElementwiseChain>(std::move(ops), std::move(types), std::move(keep));
+  unit.chain =
+      std::make_unique<ElementwiseChain>(std::move(ops), std::move(types), std::move(keep));
   const Value& last = layout_.values[size_t(layout_.value_of(*step.nodes.back(), 0))];
   if (last.storage == Storage::kArena) bind_chain(unit, shapes, last.shape);
 }

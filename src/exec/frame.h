@@ -1,7 +1,7 @@
 #pragma once
 
-// The memory of one run of a program: a tensor per value, the arena, and a ready context per kernel.
-// Frames are kept in a pool and used again, so a run in the steady state allocates nothing.
+// The memory of one run of a program: a tensor per value, the arena, and a ready context per
+// kernel. Frames are kept in a pool and used again, so a run in the steady state allocates nothing.
 
 #include <atomic>
 #include <memory>

@@ -21,12 +21,14 @@ constexpr size_t kLargestFolded = 64 << 10;
 
 // Ops that look only at the shapes of their inputs.
 bool needs_shapes_only(const Node& node) {
-  return node.op() == "Shape" || node.op() == "Size" || node.op() == "Rank" || node.op() == "ShapeN";
+  return node.op() == "Shape" || node.op() == "Size" || node.op() == "Rank" ||
+         node.op() == "ShapeN";
 }
 
 class LayoutMaker {
  public:
-  LayoutMaker(const Piece& piece, std::vector<Shape> inputs, RunContext& run, const ProgramOptions& options)
+  LayoutMaker(const Piece& piece, std::vector<Shape> inputs, RunContext& run,
+              const ProgramOptions& options)
       : piece_(piece), run_(run), options_(options), layout_(std::make_unique<Layout>()) {
     layout_->inputs = std::move(inputs);
     number_values();
@@ -62,14 +64,17 @@ class LayoutMaker {
   void visit(const Node& node) {
     if (node.def().variable) return;
     if (node.op() == "_Arg") return visit_argument(node);
-    if (node.op() == "Const") return make_constant(value(node, 0), node.attrs().get<Tensor>("value"));
+    if (node.op() == "Const")
+      return make_constant(value(node, 0), node.attrs().get<Tensor>("value"));
     infer(node);
     if (fold(node) || forward(node)) return;
     layout_->steps.push_back({kind_of(node), {&node}});
     for (int i = 0; i < node.outputs(); ++i) {
       Value& v = value(node, i);
       bool fits = v.shape.fully_defined() && v.dtype != DType::kString && dtype_size(v.dtype) > 0;
-      v.storage = fits && !is_read(node) && !node.def().forwards && !node.def().blocking ? Storage::kArena : Storage::kDynamic;
+      v.storage = fits && !is_read(node) && !node.def().forwards && !node.def().blocking
+                      ? Storage::kArena
+                      : Storage::kDynamic;
     }
   }
 
@@ -131,17 +136,22 @@ class LayoutMaker {
         inputs.push_back({*known, nullptr});
       } else if (shapes_only && input_shape(node, int(i)).fully_defined()) {
         // The kernel looks at the shape alone, so there need be no bytes.
-        inputs.push_back({Tensor(node.input(int(i)).dtype(), input_shape(node, int(i)), nullptr, nullptr), nullptr});
+        inputs.push_back(
+            {Tensor(node.input(int(i)).dtype(), input_shape(node, int(i)), nullptr, nullptr),
+             nullptr});
       } else {
         return false;
       }
     }
     for (int i = 0; i < node.outputs(); ++i) {
       const Shape& shape = value(node, i).shape;
-      if (shape.fully_defined() && size_t(shape.elements()) * dtype_size(node.output_type(i)) > kLargestFolded) return false;
+      if (shape.fully_defined() &&
+          size_t(shape.elements()) * dtype_size(node.output_type(i)) > kLargestFolded)
+        return false;
     }
     std::vector<Tensor> results = run_kernel(node, std::move(inputs), run_);
-    for (int i = 0; i < node.outputs(); ++i) make_constant(value(node, i), std::move(results[size_t(i)]));
+    for (int i = 0; i < node.outputs(); ++i)
+      make_constant(value(node, i), std::move(results[size_t(i)]));
     return true;
   }
 
@@ -151,7 +161,8 @@ class LayoutMaker {
     const Value& from = value(node.input(0));
     Value& v = value(node, 0);
     bool still = from.storage == Storage::kArena || from.storage == Storage::kAlias;
-    if (!still || !v.shape.fully_defined() || v.shape.elements() != from.shape.elements()) return false;
+    if (!still || !v.shape.fully_defined() || v.shape.elements() != from.shape.elements())
+      return false;
     v.storage = Storage::kAlias;
     v.root = from.root;
     return true;
@@ -165,8 +176,8 @@ class LayoutMaker {
     }
   }
 
-  // Joins an element-wise step to the one that alone uses its value, where both have one shape and no
-  // write lies between: the value then never leaves a tile.
+  // Joins an element-wise step to the one that alone uses its value, where both have one shape and
+  // no write lies between: the value then never leaves a tile.
   void fuse() {
     std::vector<Step>& steps = layout_->steps;
     std::vector<std::set<int>> users(layout_->values.size());
@@ -175,7 +186,8 @@ class LayoutMaker {
       const Node& node = *steps[s].nodes[0];
       writes_up_to[s + 1] = writes_up_to[s] + (node.def().writes != 0);
       for (size_t i = 0; i < node.inputs().size(); ++i) {
-        if (!variable_input(node, int(i))) users[size_t(layout_->value_of(node.input(int(i))))].insert(int(s));
+        if (!variable_input(node, int(i)))
+          users[size_t(layout_->value_of(node.input(int(i))))].insert(int(s));
       }
     }
     for (const Value& v : layout_->values) {
@@ -186,13 +198,15 @@ class LayoutMaker {
     std::erase_if(steps, [](const Step& step) { return step.nodes.empty(); });
   }
 
-  void join_to_user(int s, std::vector<std::set<int>>& users, const std::vector<int>& writes_up_to) {
+  void join_to_user(int s, std::vector<std::set<int>>& users,
+                    const std::vector<int>& writes_up_to) {
     constexpr size_t kLongest = 32;
     Step& step = layout_->steps[size_t(s)];
     if (step.kind != Step::Kind::kChain) return;
     int number = layout_->value_of(*step.nodes.back(), 0);
     Value& v = layout_->values[size_t(number)];
-    if (v.storage != Storage::kArena || v.aliased_output || users[size_t(number)].size() != 1) return;
+    if (v.storage != Storage::kArena || v.aliased_output || users[size_t(number)].size() != 1)
+      return;
     int t = *users[size_t(number)].begin();
     if (t < 0) return;
     Step& user = layout_->steps[size_t(t)];
@@ -235,7 +249,8 @@ class LayoutMaker {
     }
   }
 
-  // A forwarding kernel that does run hands its input's bytes on: whoever uses its output uses them.
+  // A forwarding kernel that does run hands its input's bytes on: whoever uses its output uses
+  // them.
   void follow_dynamic_aliases() {
     for (auto it = layout_->steps.rbegin(); it != layout_->steps.rend(); ++it) {
       const Node& node = *it->nodes[0];
@@ -290,10 +305,12 @@ class LayoutMaker {
       std::vector<int> after;
       for (int v : dies[s]) {
         // An element-wise step may write where an operand of its own size was.
-        bool reuse = layout_->steps[s].kind == Step::Kind::kChain && layout_->values[size_t(v)].first < int(s) &&
-                     born[s].size() == 1 && bytes(v) == bytes(born[s][0]) &&
-                     layout_->values[size_t(v)].shape == layout_->values[size_t(born[s][0])].shape &&
-                     layout_->values[size_t(v)].dtype == layout_->values[size_t(born[s][0])].dtype;
+        bool reuse =
+            layout_->steps[s].kind == Step::Kind::kChain &&
+            layout_->values[size_t(v)].first < int(s) && born[s].size() == 1 &&
+            bytes(v) == bytes(born[s][0]) &&
+            layout_->values[size_t(v)].shape == layout_->values[size_t(born[s][0])].shape &&
+            layout_->values[size_t(v)].dtype == layout_->values[size_t(born[s][0])].dtype;
         if (reuse) {
           arena.release(layout_->values[size_t(v)].offset, bytes(v));
         } else {

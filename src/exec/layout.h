@@ -1,7 +1,7 @@
 #pragma once
 
-// A piece made concrete for one set of input shapes: which nodes really run and in which order, what
-// is constant, and where each value lies in memory. Immutable; frames are made from it.
+// A piece made concrete for one set of input shapes: which nodes really run and in which order,
+// what is constant, and where each value lies in memory. Immutable; frames are made from it.
 
 #include <memory>
 #include <span>
@@ -27,10 +27,10 @@ struct Value {
   Shape shape = Shape::unknown();
   Tensor constant;
   size_t offset = 0;
-  int root = -1;    // the value whose bytes it has; itself unless an alias
-  int first = -1;   // positions in `steps` between which its bytes are needed (roots only)
+  int root = -1;   // the value whose bytes it has; itself unless an alias
+  int first = -1;  // positions in `steps` between which its bytes are needed (roots only)
   int last = -1;
-  int output = -1;  // the first output of the piece that it is, or -1
+  int output = -1;              // the first output of the piece that it is, or -1
   bool aliased_output = false;  // some output of the piece has its bytes
 };
 
@@ -42,9 +42,9 @@ struct Step {
 };
 
 struct Layout {
-  std::vector<Shape> inputs;  // what it was made for
-  bool dynamic = false;       // made for any shapes: nothing laid out but what is static
-  std::vector<Value> values;  // by value number
+  std::vector<Shape> inputs;     // what it was made for
+  bool dynamic = false;          // made for any shapes: nothing laid out but what is static
+  std::vector<Value> values;     // by value number
   std::vector<int> first_value;  // by node id: number of its output 0
   std::vector<Step> steps;
   size_t arena_bytes = 0;

@@ -25,7 +25,10 @@ class ProgramImpl : public Program {
  public:
   ProgramImpl(Piece piece, std::shared_ptr<TaskState> task, std::shared_ptr<SessionState> session,
               ProgramOptions options)
-      : piece_(std::move(piece)), task_(std::move(task)), session_(std::move(session)), options_(std::move(options)) {
+      : piece_(std::move(piece)),
+        task_(std::move(task)),
+        session_(std::move(session)),
+        options_(std::move(options)) {
     for (int id = 0; id < piece_.graph->size(); ++id) prepare(piece_.graph->node(id));
     for (const Node* arg : piece_.args) declared_.push_back(arg->output_shape(0));
   }
@@ -66,8 +69,10 @@ class ProgramImpl : public Program {
 
   void prepare(const Node& node) {
     blocking_ |= node.def().blocking != nullptr;
-    bool runs = node.def().kernel || node.def().block || node.def().blocking || node.def().variable || node.op() == "_Arg";
-    if (!runs) throw Error(Code::kUnimplemented, fmt::format("op {} has no kernel", node.op()), node.name());
+    bool runs = node.def().kernel || node.def().block || node.def().blocking ||
+                node.def().variable || node.op() == "_Arg";
+    if (!runs)
+      throw Error(Code::kUnimplemented, fmt::format("op {} has no kernel", node.op()), node.name());
     try {
       states_.push_back(node.def().prepare ? node.def().prepare(node) : nullptr);
     } catch (const Error& e) {
@@ -76,7 +81,8 @@ class ProgramImpl : public Program {
   }
 
   void note_cost(std::chrono::steady_clock::time_point begin) {
-    double us = std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - begin).count();
+    double us =
+        std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - begin).count();
     double old = cost_us_.load(std::memory_order_relaxed);
     cost_us_.store(old == 0 ? us : old + (us - old) / 8, std::memory_order_relaxed);
   }
@@ -91,7 +97,8 @@ class ProgramImpl : public Program {
   // A frame for these shapes; it returns to its slot when the last holder lets go.
   std::shared_ptr<Frame> borrow(std::span<const Tensor> inputs) {
     if (inputs.size() != piece_.args.size()) {
-      throw internal_error("a segment of {} inputs was called with {}", piece_.args.size(), inputs.size());
+      throw internal_error("a segment of {} inputs was called with {}", piece_.args.size(),
+                           inputs.size());
     }
     std::unique_lock lock(mutex_);
     Slot& slot = find_slot(inputs);
@@ -149,10 +156,11 @@ class ProgramImpl : public Program {
         meeting->frame = frame;
         meeting->position = position;
         meeting->done = done;
-        frame->start_blocking(position, [self = shared_from_this(), this, meeting](const Error* error) {
-          if (error) meeting->error = *error;
-          if (meeting->arrived.exchange(true)) resume(meeting);
-        });
+        frame->start_blocking(position,
+                              [self = shared_from_this(), this, meeting](const Error* error) {
+                                if (error) meeting->error = *error;
+                                if (meeting->arrived.exchange(true)) resume(meeting);
+                              });
         if (!meeting->arrived.exchange(true)) return;  // still waiting: the callback goes on
         meeting->frame.reset();
         if (meeting->error) throw *meeting->error;
@@ -198,8 +206,10 @@ class ProgramImpl : public Program {
 }  // namespace
 
 std::shared_ptr<Program> Program::make(Piece piece, std::shared_ptr<TaskState> task,
-                                       std::shared_ptr<SessionState> session, ProgramOptions options) {
-  return std::make_shared<ProgramImpl>(std::move(piece), std::move(task), std::move(session), std::move(options));
+                                       std::shared_ptr<SessionState> session,
+                                       ProgramOptions options) {
+  return std::make_shared<ProgramImpl>(std::move(piece), std::move(task), std::move(session),
+                                       std::move(options));
 }
 
 }  // namespace capstan

@@ -1,5 +1,5 @@
-// Cuts a placed step into segments: one per (task, level, set of blocking ops of that visit that come
-// before). An op that may wait thus delays only what depends on it.
+// Cuts a placed step into segments: one per (task, level, set of blocking ops of that visit that
+// come before). An op that may wait thus delays only what depends on it.
 
 #include <algorithm>
 #include <set>
@@ -42,7 +42,8 @@ class Cutter {
   const StepNode& at(int i) const { return step_.nodes[size_t(i)]; }
 
   bool declared(int i) const {
-    return at(i).kind == StepNode::Kind::kOp && is_declaration(*at(i).node) && !materialized_.count(i);
+    return at(i).kind == StepNode::Kind::kOp && is_declaration(*at(i).node) &&
+           !materialized_.count(i);
   }
 
   void group() {
@@ -91,10 +92,12 @@ class Cutter {
       if (segment_of_[size_t(e.from)] >= 0) fetched[size_t(segment_of_[size_t(e.from)])] = 1;
     }
     for (size_t s = 0; s < keys_.size(); ++s) {
-      if (keys_[s].task == 0 || !keys_[s].blockers.empty() || fetched[s] || users[s].size() != 1) continue;
+      if (keys_[s].task == 0 || !keys_[s].blockers.empty() || fetched[s] || users[s].size() != 1)
+        continue;
       int into = *users[s].begin();
       const Key& key = keys_[size_t(into)];
-      if (key.task != keys_[s].task || key.level != keys_[s].level || key.blockers.size() != 1) continue;
+      if (key.task != keys_[s].task || key.level != keys_[s].level || key.blockers.size() != 1)
+        continue;
       for (int& segment : segment_of_) {
         if (segment == int(s)) segment = into;
       }
@@ -132,8 +135,10 @@ class Cutter {
     segment.piece.graph = std::make_unique<Graph>(catalog_);
     for (int i : members) {
       segment.task = at(i).task;
-      segment.blocking |= at(i).kind == StepNode::Kind::kOp && at(i).node->def().blocking != nullptr;
-      built_[i] = at(i).kind == StepNode::Kind::kRead ? build_read(i, segment) : build_op(i, segment);
+      segment.blocking |=
+          at(i).kind == StepNode::Kind::kOp && at(i).node->def().blocking != nullptr;
+      built_[i] =
+          at(i).kind == StepNode::Kind::kRead ? build_read(i, segment) : build_op(i, segment);
     }
     std::ranges::sort(segment.after);
     auto repeated = std::ranges::unique(segment.after);
@@ -153,7 +158,8 @@ class Cutter {
   Node* build_read(int i, Segment& segment) {
     Node* variable = copy(at(i).node, segment);
     std::string name = fmt::format("{}/_read_{}", at(i).node->name(), at(i).version);
-    return &segment.piece.graph->import_node("Identity", name, {{variable, 0}}, controls(i, segment),
+    return &segment.piece.graph->import_node("Identity", name, {{variable, 0}},
+                                             controls(i, segment),
                                              {{"T", variable->output_type(0)}}, variable->device());
   }
 
@@ -197,12 +203,11 @@ class Cutter {
     // Feeds and reads stand for one output of their node.
     int index = n.kind == StepNode::Kind::kFeed ? n.fed_output : e.index;
     int64_t number = int64_t(segment.piece.args.size());
-    Node& arg = segment.piece.graph->import_node(
-        "_Arg", fmt::format(".arg_{}", number), {}, {},
-        {{"T", n.node->output_type(index)},
-         {"index", number},
-         {"shape", n.node->output_shape(index)}},
-        "");
+    Node& arg = segment.piece.graph->import_node("_Arg", fmt::format(".arg_{}", number), {}, {},
+                                                 {{"T", n.node->output_type(index)},
+                                                  {"index", number},
+                                                  {"shape", n.node->output_shape(index)}},
+                                                 "");
     segment.piece.args.push_back(&arg);
     segment.inputs.push_back(from);
     it->second = &arg;
@@ -228,15 +233,15 @@ class Cutter {
   const Catalog& catalog_;
   const std::vector<int> order_;
   std::set<int> materialized_;
-  std::vector<int> segment_of_;            // by step node: index into keys_, or -1
+  std::vector<int> segment_of_;  // by step node: index into keys_, or -1
   std::vector<std::set<int>> blockers_;
   std::vector<Key> keys_;
   std::map<Key, int> index_;
-  std::unordered_map<int, int> number_;    // index into keys_ -> number in the plan
+  std::unordered_map<int, int> number_;  // index into keys_ -> number in the plan
   Plan plan_;
   std::unordered_map<int, Node*> built_;
   std::map<std::pair<int, int>, int> exported_;
-  std::unordered_map<Node*, Node*> copies_;         // of the segment being built
+  std::unordered_map<Node*, Node*> copies_;  // of the segment being built
   std::map<std::pair<int, int>, Node*> args_;
 };
 

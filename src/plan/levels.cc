@@ -39,8 +39,8 @@ void assign_levels(StepGraph& step) {
     for (const StepEdge& e : n.inputs) follow(e.from);
     for (int c : n.controls) follow(c);
   }
-  // What only serves a later visit to its own task waits for that visit, instead of travelling to the
-  // conductor and back; the conductor's own work comes together in as few parts as can be.
+  // What only serves a later visit to its own task waits for that visit, instead of travelling to
+  // the conductor and back; the conductor's own work comes together in as few parts as can be.
   std::vector<char> fetched(step.nodes.size(), 0);
   for (const StepEdge& e : step.fetches) fetched[size_t(e.from)] = 1;
   for (auto it = order.rbegin(); it != order.rend(); ++it) {

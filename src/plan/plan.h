@@ -1,8 +1,8 @@
 #pragma once
 
-// Graph in, plan out: prune, place each node on a task, decide which value of a variable each reader
-// sees, and cut into segments. A segment is a piece of graph on one task that runs without waiting
-// for another task; the conductor (task 0) calls each remote one with one message.
+// Graph in, plan out: prune, place each node on a task, decide which value of a variable each
+// reader sees, and cut into segments. A segment is a piece of graph on one task that runs without
+// waiting for another task; the conductor (task 0) calls each remote one with one message.
 
 #include <memory>
 #include <span>
@@ -20,8 +20,8 @@ struct Source {
   bool operator==(const Source&) const = default;
 };
 
-// A piece: a graph of its own whose "_Arg" nodes stand for what comes in. Self-contained, so that it
-// can be shipped as a GraphDef.
+// A piece: a graph of its own whose "_Arg" nodes stand for what comes in. Self-contained, so that
+// it can be shipped as a GraphDef.
 struct Piece {
   std::unique_ptr<Graph> graph;
   std::vector<Node*> args;      // "_Arg" nodes, in the order of the inputs

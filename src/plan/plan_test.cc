@@ -23,7 +23,8 @@ VariableRef variable_on(Graph& g, std::string_view device, std::string name) {
 
 std::vector<std::string> names(const Segment& segment) {
   std::vector<std::string> out;
-  for (int i = 0; i < segment.piece.graph->size(); ++i) out.push_back(segment.piece.graph->node(i).name());
+  for (int i = 0; i < segment.piece.graph->size(); ++i)
+    out.push_back(segment.piece.graph->node(i).name());
   return out;
 }
 
@@ -81,7 +82,8 @@ TEST(Plan, ABlockingOpStandsApartFromWhatDoesNotWaitForIt) {
   Output queue = g.add("FIFOQueueV2", {}, types);
   Output got = g.add("QueueDequeueV2", {queue}, types);
   Output after = g.add("Neg", {got}, {}, "after");
-  Output apart = g.add("Neg", {g.add("Placeholder", {}, {{"dtype", DType::kFloat}}, "x")}, {}, "apart");
+  Output apart =
+      g.add("Neg", {g.add("Placeholder", {}, {{"dtype", DType::kFloat}}, "x")}, {}, "apart");
   Plan plan = make_plan(g, {{g.output("x:0")}, {after, apart}, {}}, {});
   ASSERT_EQ(plan.segments.size(), 2u);
   EXPECT_FALSE(plan.segments[0].blocking);

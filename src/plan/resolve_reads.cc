@@ -1,7 +1,7 @@
 // Gives every reader of a variable the value that DESIGN.md's "What a step means" promises: a read
-// has no time of its own but belongs to its consumer. For each variable the step's writes get a fixed
-// order W1..Wn; version k is the value after Wk. Each version that somebody reads becomes one read
-// node, after Wk and before Wk+1; nothing else is ordered, so no cycle can arise.
+// has no time of its own but belongs to its consumer. For each variable the step's writes get a
+// fixed order W1..Wn; version k is the value after Wk. Each version that somebody reads becomes one
+// read node, after Wk and before Wk+1; nothing else is ordered, so no cycle can arise.
 
 #include <algorithm>
 #include <unordered_map>
@@ -198,7 +198,8 @@ class ReadResolver {
           continue;
         }
         stack.insert(stack.end(), at(c).controls.begin(), at(c).controls.end());
-        if (reads && !at(at(c).inputs[0].from).node->def().variable) stack.push_back(at(c).inputs[0].from);
+        if (reads && !at(at(c).inputs[0].from).node->def().variable)
+          stack.push_back(at(c).inputs[0].from);
       }
       std::ranges::sort(kept);
       at(int(i)).controls = std::move(kept);

@@ -42,8 +42,8 @@ struct StepGraph {
   void sweep();
 };
 
-// Nodes that declare something rather than compute (variables, queue handles, small constants): every
-// segment that uses one has a copy of its own, so they never cross between tasks.
+// Nodes that declare something rather than compute (variables, queue handles, small constants):
+// every segment that uses one has a copy of its own, so they never cross between tasks.
 bool is_declaration(const Node& node);
 // The variable that a reference output stands for, through ops that hand it on; null when the
 // reference is of something else (an accumulator, say).

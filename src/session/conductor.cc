@@ -2,8 +2,8 @@
 
 namespace capstan {
 
-Conductor::Conductor(const Executable& executable, std::span<const Tensor> feeds, RemoteTasks* remote,
-                     const SessionOptions& options, Deadline deadline)
+Conductor::Conductor(const Executable& executable, std::span<const Tensor> feeds,
+                     RemoteTasks* remote, const SessionOptions& options, Deadline deadline)
     : executable_(executable),
       feeds_(feeds),
       remote_tasks_(remote),
@@ -14,8 +14,10 @@ Conductor::Conductor(const Executable& executable, std::span<const Tensor> feeds
   waits_for_.reserve(executable.parts.size());
   for (size_t i = 0; i < executable.parts.size(); ++i) {
     waits_for_.push_back(executable.parts[i].waits_for);
-    if (waits_for_[i] == 0) (executable.parts[i].task ? ready_remote_ : ready_local_).push_back(int(i));
-    if (executable.parts[i].task && !remote_) remote_ = std::make_unique<RemoteStep>(*remote_tasks_);
+    if (waits_for_[i] == 0)
+      (executable.parts[i].task ? ready_remote_ : ready_local_).push_back(int(i));
+    if (executable.parts[i].task && !remote_)
+      remote_ = std::make_unique<RemoteStep>(*remote_tasks_);
   }
   mailbox_->wake = remote_.get();
 }
@@ -98,7 +100,8 @@ std::vector<Tensor> Conductor::inputs_of(const Executable::Part& part) const {
 void Conductor::complete(int number, std::vector<Tensor> outputs) {
   const Executable::Part& part = executable_.parts[size_t(number)];
   if (int(outputs.size()) != part.outputs) {
-    throw internal_error("a segment returned {} values where {} were expected", outputs.size(), part.outputs);
+    throw internal_error("a segment returned {} values where {} were expected", outputs.size(),
+                         part.outputs);
   }
   outputs_[size_t(number)] = std::move(outputs);
   ++finished_;
@@ -135,7 +138,8 @@ void Conductor::wait_for_letter() {
   constexpr std::chrono::milliseconds kSlice{100};
   std::unique_lock lock(mailbox_->mutex);
   while (mailbox_->letters.empty()) {
-    if (std::chrono::steady_clock::now() >= deadline_) throw deadline_exceeded("the step did not end within its timeout");
+    if (std::chrono::steady_clock::now() >= deadline_)
+      throw deadline_exceeded("the step did not end within its timeout");
     mailbox_->arrived.wait_for(lock, kSlice);
     if (!mailbox_->letters.empty()) return;
     lock.unlock();

@@ -9,7 +9,8 @@ void Executable::check_feeds(std::span<const Tensor> values) const {
   for (size_t i = 0; i < feeds.size(); ++i) {
     if (values[i].dtype() != feeds[i].dtype()) {
       throw invalid_argument("cannot feed a value of type {} for '{}', which is of type {}",
-                             dtype_name(values[i].dtype()), feeds[i].name(), dtype_name(feeds[i].dtype()));
+                             dtype_name(values[i].dtype()), feeds[i].name(),
+                             dtype_name(feeds[i].dtype()));
     }
     if (!feeds[i].shape().compatible_with(values[i].shape())) {
       throw invalid_argument("cannot feed a value of shape {} for '{}', which has shape {}",

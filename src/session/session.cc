@@ -7,13 +7,13 @@
 #include <thread>
 #include <unordered_map>
 
+#include "base/poster.h"
 #include "base/random.h"
 #include "cluster/server.h"
 #include "graph/device.h"
 #include "kernel/isa.h"
 #include "session/conductor.h"
 #include "session/executable.h"
-#include "base/poster.h"
 
 namespace capstan {
 namespace {
@@ -27,13 +27,15 @@ struct PlanKeyHash {
   size_t operator()(const PlanKey& key) const {
     size_t h = key.items.size();
     for (auto& [node, index] : key.items) {
-      h ^= (reinterpret_cast<size_t>(node) + size_t(index) * 0x9e3779b97f4a7c15) + (h << 6) + (h >> 2);
+      h ^= (reinterpret_cast<size_t>(node) + size_t(index) * 0x9e3779b97f4a7c15) + (h << 6) +
+           (h >> 2);
     }
     return h;
   }
 };
 
-PlanKey key_of(std::span<const Output> feeds, std::span<const Output> fetches, std::span<Node* const> targets) {
+PlanKey key_of(std::span<const Output> feeds, std::span<const Output> fetches,
+               std::span<Node* const> targets) {
   PlanKey key;
   key.items.reserve(feeds.size() + fetches.size() + targets.size() + 2);
   for (const Output& o : feeds) key.items.emplace_back(o.node, o.index);
@@ -58,8 +60,10 @@ class Session::Impl {
     if (options_.server) {
       join_cluster();
     } else if (!options_.target.empty() && options_.target != "local") {
-      throw unimplemented("no server of this process has the target '{}': start the session in the process of that "
-                          "server, or pass server.target", options_.target);
+      throw unimplemented(
+          "no server of this process has the target '{}': start the session in the process of that "
+          "server, or pass server.target",
+          options_.target);
     } else {
       make_own_task();
     }
@@ -72,14 +76,17 @@ class Session::Impl {
   bool closed() const { return closed_.load(); }
   uint64_t remote_calls() const { return remote_ ? remote_->calls() : 0; }
 
-  std::shared_ptr<Executable> prepare(std::span<const Output> feeds, std::span<const Output> fetches,
+  std::shared_ptr<Executable> prepare(std::span<const Output> feeds,
+                                      std::span<const Output> fetches,
                                       std::span<Node* const> targets) {
     PlanKey key = key_of(feeds, fetches, targets);
     {
       std::lock_guard lock(mutex_);
       if (auto it = plans_.find(key); it != plans_.end()) return it->second;
     }
-    PlanRequest request{{feeds.begin(), feeds.end()}, {fetches.begin(), fetches.end()}, {targets.begin(), targets.end()}};
+    PlanRequest request{{feeds.begin(), feeds.end()},
+                        {fetches.begin(), fetches.end()},
+                        {targets.begin(), targets.end()}};
     // Not under the lock: shipping waits for other tasks. Two threads may make the same plan.
     std::shared_ptr<Executable> executable = make_executable(request);
     std::lock_guard lock(mutex_);
@@ -87,11 +94,14 @@ class Session::Impl {
     return plans_.emplace(std::move(key), std::move(executable)).first->second;
   }
 
-  RunResult run(Executable& executable, std::span<const Tensor> feeds, const RunOptions& run_options) {
+  RunResult run(Executable& executable, std::span<const Tensor> feeds,
+                const RunOptions& run_options) {
     if (closed()) throw cancelled("the session is closed");
     executable.check_feeds(feeds);
     if (executable.simple) return run_simple(executable, feeds);
-    Deadline deadline = run_options.timeout_ms ? deadline_in(std::chrono::milliseconds(run_options.timeout_ms)) : kNoDeadline;
+    Deadline deadline = run_options.timeout_ms
+                            ? deadline_in(std::chrono::milliseconds(run_options.timeout_ms))
+                            : kNoDeadline;
     Conductor conductor(executable, feeds, remote_.get(), options_, deadline);
     uint64_t id = cancellation_.add(conductor.canceller());
     if (id == 0) throw cancelled("the session is closed");
@@ -121,8 +131,10 @@ class Session::Impl {
   };
 
   void make_own_task() {
-    int threads = options_.threads > 0 ? options_.threads : int(std::max(1u, std::thread::hardware_concurrency()));
-    task_ = std::make_shared<TaskState>(placement_.tasks[0], threads, posix_files(), isa_from(options_.isa));
+    int threads = options_.threads > 0 ? options_.threads
+                                       : int(std::max(1u, std::thread::hardware_concurrency()));
+    task_ = std::make_shared<TaskState>(placement_.tasks[0], threads, posix_files(),
+                                        isa_from(options_.isa));
     poster_ = std::make_shared<Poster>();
     task_->post = [poster = poster_](std::function<void()> f) { poster->post(std::move(f)); };
   }
@@ -149,9 +161,10 @@ class Session::Impl {
   void add_task(Server& server, const std::string& job, int index, RemoteOptions& remote) {
     std::string name = fmt::format("/job:{}/task:{}", job, index);
     if (name == server.task_name()) return;
-    bool wanted = options_.device_filters.empty() || std::ranges::any_of(options_.device_filters, [&](const std::string& f) {
-      return filter_matches(f, job, index);
-    });
+    bool wanted = options_.device_filters.empty() ||
+                  std::ranges::any_of(options_.device_filters, [&](const std::string& f) {
+                    return filter_matches(f, job, index);
+                  });
     if (!wanted) return;
     placement_.tasks.push_back(name);
     remote.names.push_back(name);
@@ -164,7 +177,8 @@ class Session::Impl {
     executable->feeds = request.feeds;
     executable->fetches = plan.fetches;
     for (Segment& segment : plan.segments) add_part(*executable, segment);
-    executable->simple = executable->parts.size() == 1 && executable->parts[0].task == 0 && !executable->parts[0].blocking;
+    executable->simple = executable->parts.size() == 1 && executable->parts[0].task == 0 &&
+                         !executable->parts[0].blocking;
     return executable;
   }
 
@@ -194,7 +208,8 @@ class Session::Impl {
     RunResult out;
     out.values.reserve(executable.fetches.size());
     for (const Source& s : executable.fetches) {
-      out.values.push_back(s.segment < 0 ? feeds[size_t(s.index)] : result.outputs[size_t(s.index)]);
+      out.values.push_back(s.segment < 0 ? feeds[size_t(s.index)]
+                                         : result.outputs[size_t(s.index)]);
     }
     out.lease = std::move(result.frame);
     return out;
@@ -213,7 +228,8 @@ class Session::Impl {
   std::unordered_map<PlanKey, std::shared_ptr<Executable>, PlanKeyHash> plans_;
 };
 
-Session::Session(Graph& graph, SessionOptions options) : impl_(std::make_unique<Impl>(graph, std::move(options))) {}
+Session::Session(Graph& graph, SessionOptions options)
+    : impl_(std::make_unique<Impl>(graph, std::move(options))) {}
 Session::~Session() = default;
 Graph& Session::graph() const { return impl_->graph(); }
 const SessionOptions& Session::options() const { return impl_->options(); }
@@ -221,17 +237,19 @@ bool Session::closed() const { return impl_->closed(); }
 void Session::close() { impl_->close(); }
 uint64_t Session::remote_calls() const { return impl_->remote_calls(); }
 
-std::shared_ptr<Executable> Session::prepare(std::span<const Output> feeds, std::span<const Output> fetches,
+std::shared_ptr<Executable> Session::prepare(std::span<const Output> feeds,
+                                             std::span<const Output> fetches,
                                              std::span<Node* const> targets) {
   return impl_->prepare(feeds, fetches, targets);
 }
 
-RunResult Session::run(Executable& executable, std::span<const Tensor> feeds, const RunOptions& options) {
+RunResult Session::run(Executable& executable, std::span<const Tensor> feeds,
+                       const RunOptions& options) {
   return impl_->run(executable, feeds, options);
 }
 
-std::vector<Tensor> Session::run(std::span<const std::pair<Output, Tensor>> feeds, std::span<const Output> fetches,
-                                 std::span<Node* const> targets) {
+std::vector<Tensor> Session::run(std::span<const std::pair<Output, Tensor>> feeds,
+                                 std::span<const Output> fetches, std::span<Node* const> targets) {
   std::vector<Output> fed;
   std::vector<Tensor> values;
   for (const auto& [output, value] : feeds) {
@@ -244,7 +262,8 @@ std::vector<Tensor> Session::run(std::span<const std::pair<Output, Tensor>> feed
 }
 
 std::vector<Tensor> Session::run(std::initializer_list<std::pair<Output, Tensor>> feeds,
-                                 std::initializer_list<Output> fetches, std::initializer_list<Node*> targets) {
+                                 std::initializer_list<Output> fetches,
+                                 std::initializer_list<Node*> targets) {
   return run(std::span(feeds.begin(), feeds.size()), std::span(fetches.begin(), fetches.size()),
              std::span<Node* const>(targets.begin(), targets.size()));
 }

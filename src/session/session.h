@@ -1,7 +1,7 @@
 #pragma once
 
-// Runs parts of a graph. The first run with given feeds and fetches makes a plan; later runs with the
-// same ones find it by one hash look-up.
+// Runs parts of a graph. The first run with given feeds and fetches makes a plan; later runs with
+// the same ones find it by one hash look-up.
 //
 //   Session session(graph);
 //   session.run({}, {}, {init});
@@ -23,9 +23,11 @@ class Server;      // cluster/server.h
 class Executable;  // a cached plan, ready to run
 
 struct SessionOptions {
-  // "" runs in this process with a store of its own; "grpc://host:port" names the task that conducts.
+  // "" runs in this process with a store of its own; "grpc://host:port" names the task that
+  // conducts.
   std::string target;
-  // The server of this process whose target that is, when there is one: runs are then conducted here.
+  // The server of this process whose target that is, when there is one: runs are then conducted
+  // here.
   std::shared_ptr<Server> server;
   // tf.ConfigProto: only these tasks are contacted ("/job:ps", "/job:worker/task:1"); empty: all.
   std::vector<std::string> device_filters;
@@ -61,11 +63,13 @@ class Session {
 
   // Finds or makes the plan. `feeds` are the outputs that will be fed, in order. Throws
   // InvalidArgument naming a fetch or feed of another graph, an unfed placeholder and the like.
-  std::shared_ptr<Executable> prepare(std::span<const Output> feeds, std::span<const Output> fetches,
+  std::shared_ptr<Executable> prepare(std::span<const Output> feeds,
+                                      std::span<const Output> fetches,
                                       std::span<Node* const> targets);
-  // Runs it; `feeds` in the order given to prepare(). Throws InvalidArgument naming the tensor for a
-  // fed value of another dtype or an incompatible shape; Cancelled when the session is closed.
-  RunResult run(Executable& executable, std::span<const Tensor> feeds, const RunOptions& options = {});
+  // Runs it; `feeds` in the order given to prepare(). Throws InvalidArgument naming the tensor for
+  // a fed value of another dtype or an incompatible shape; Cancelled when the session is closed.
+  RunResult run(Executable& executable, std::span<const Tensor> feeds,
+                const RunOptions& options = {});
 
   // The convenient form; the values own their bytes.
   std::vector<Tensor> run(std::span<const std::pair<Output, Tensor>> feeds,

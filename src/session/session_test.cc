@@ -49,7 +49,8 @@ TEST(Session, LinearRegressionFindsItsWeights) {
   session.run({}, {}, {&init});
   for (int i = 0; i < 500; ++i) {
     float v = float(i % 7) - 3;
-    session.run({{x, Tensor::scalar<float>(v)}, {y, Tensor::scalar<float>(2 * v + 10)}}, {loss}, {&train});
+    session.run({{x, Tensor::scalar<float>(v)}, {y, Tensor::scalar<float>(2 * v + 10)}}, {loss},
+                {&train});
   }
   std::vector<Tensor> end = session.run({}, {w.ref, b.ref, step.ref});
   EXPECT_NEAR(value(end[0]), 2, 1e-2);
@@ -123,7 +124,8 @@ TEST(StepMeaning, AFedTensorIsNotFolded) {
 TEST(StepMeaning, AnEnqueueAndADequeueMeetInOneRun) {
   Graph g(standard_catalog());
   Output queue = g.add("FIFOQueueV2", {}, {{"component_types", std::vector<DType>{DType::kFloat}}});
-  Output got = g.add("QueueDequeueV2", {queue}, {{"component_types", std::vector<DType>{DType::kFloat}}});
+  Output got =
+      g.add("QueueDequeueV2", {queue}, {{"component_types", std::vector<DType>{DType::kFloat}}});
   Output inputs[] = {queue, number(g, 7)};
   Node& put = g.add_node("QueueEnqueueV2", inputs);
   Session session(g);
@@ -133,7 +135,8 @@ TEST(StepMeaning, AnEnqueueAndADequeueMeetInOneRun) {
 TEST(Session, CloseEndsABlockedRunAtOnce) {
   Graph g(standard_catalog());
   Output queue = g.add("FIFOQueueV2", {}, {{"component_types", std::vector<DType>{DType::kFloat}}});
-  Output got = g.add("QueueDequeueV2", {queue}, {{"component_types", std::vector<DType>{DType::kFloat}}});
+  Output got =
+      g.add("QueueDequeueV2", {queue}, {{"component_types", std::vector<DType>{DType::kFloat}}});
   SessionOptions options;
   std::function<void()> on_wait;
   options.on_wait = [&] { on_wait(); };

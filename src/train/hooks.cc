@@ -72,7 +72,8 @@ class SummariesEvery : public Hook {
 
 class CountSteps : public Hook {
  public:
-  CountSteps(std::shared_ptr<EventWriter> writer, int64_t steps) : writer_(std::move(writer)), steps_(steps) {}
+  CountSteps(std::shared_ptr<EventWriter> writer, int64_t steps)
+      : writer_(std::move(writer)), steps_(steps) {}
 
   bool after_run(Session&, std::span<const Tensor>, int64_t step) override {
     auto now = Clock::now();
@@ -82,7 +83,8 @@ class CountSteps : public Hook {
     }
     if (step - last_step_ < steps_) return false;
     double seconds = std::chrono::duration<double>(now - last_).count();
-    if (seconds > 0) writer_->add_scalar("global_step/sec", float(double(step - last_step_) / seconds), step);
+    if (seconds > 0)
+      writer_->add_scalar("global_step/sec", float(double(step - last_step_) / seconds), step);
     last_step_ = step;
     last_ = now;
     return false;
@@ -97,13 +99,17 @@ class CountSteps : public Hook {
 
 }  // namespace
 
-std::shared_ptr<Hook> stop_at_step(int64_t last_step) { return std::make_shared<StopAtStep>(last_step); }
+std::shared_ptr<Hook> stop_at_step(int64_t last_step) {
+  return std::make_shared<StopAtStep>(last_step);
+}
 
-std::shared_ptr<Hook> checkpoint_every(std::shared_ptr<Saver> saver, std::string dir, std::chrono::seconds every) {
+std::shared_ptr<Hook> checkpoint_every(std::shared_ptr<Saver> saver, std::string dir,
+                                       std::chrono::seconds every) {
   return std::make_shared<CheckpointEvery>(std::move(saver), std::move(dir), every);
 }
 
-std::shared_ptr<Hook> summaries_every(std::shared_ptr<EventWriter> writer, Output summaries, int64_t steps) {
+std::shared_ptr<Hook> summaries_every(std::shared_ptr<EventWriter> writer, Output summaries,
+                                      int64_t steps) {
   return std::make_shared<SummariesEvery>(std::move(writer), summaries, steps);
 }
 

@@ -23,16 +23,20 @@ class Hook {
   // What to fetch with the next step, besides what the caller asks for.
   virtual std::vector<Output> before_run() { return {}; }
   // The values fetched for this hook and the global step after the step. Returns true to stop.
-  virtual bool after_run(Session&, std::span<const Tensor> /*values*/, int64_t /*step*/) { return false; }
+  virtual bool after_run(Session&, std::span<const Tensor> /*values*/, int64_t /*step*/) {
+    return false;
+  }
   virtual void end(Session&, int64_t /*step*/) {}
 };
 
 // Stops when the global step reaches last_step.
 std::shared_ptr<Hook> stop_at_step(int64_t last_step);
 // Saves to "<dir>/model.ckpt" at the beginning, every `every` seconds, and at the end.
-std::shared_ptr<Hook> checkpoint_every(std::shared_ptr<Saver> saver, std::string dir, std::chrono::seconds every);
+std::shared_ptr<Hook> checkpoint_every(std::shared_ptr<Saver> saver, std::string dir,
+                                       std::chrono::seconds every);
 // Writes the merged summaries every `steps` steps.
-std::shared_ptr<Hook> summaries_every(std::shared_ptr<EventWriter> writer, Output summaries, int64_t steps);
+std::shared_ptr<Hook> summaries_every(std::shared_ptr<EventWriter> writer, Output summaries,
+                                      int64_t steps);
 // Writes global_step/sec every `steps` steps.
 std::shared_ptr<Hook> count_steps(std::shared_ptr<EventWriter> writer, int64_t steps);
 

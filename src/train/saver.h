@@ -1,6 +1,7 @@
 #pragma once
 
-// Checkpoints over time: writes TensorFlow's V2 bundles, keeps the newest few, and knows the latest.
+// Checkpoints over time: writes TensorFlow's V2 bundles, keeps the newest few, and knows the
+// latest.
 
 #include <deque>
 #include <map>
@@ -19,10 +20,12 @@ struct KeepOptions {
 // Adds its nodes to the graph on construction. One thread at a time.
 class Saver {
  public:
-  Saver(Graph& graph, std::span<const VariableRef> variables, KeepOptions keep = {}, Files& files = posix_files());
+  Saver(Graph& graph, std::span<const VariableRef> variables, KeepOptions keep = {},
+        Files& files = posix_files());
 
-  // Writes "<path>-<step>" (or path itself for step < 0), then the `checkpoint` file beside it, then
-  // removes what is too old. Returns the prefix. Whole or absent: readers never see half of one.
+  // Writes "<path>-<step>" (or path itself for step < 0), then the `checkpoint` file beside it,
+  // then removes what is too old. Returns the prefix. Whole or absent: readers never see half of
+  // one.
   std::string save(Session& session, const std::string& path, int64_t step = -1);
   void restore(Session& session, const std::string& prefix);
 

@@ -10,7 +10,9 @@ namespace {
 
 using std::chrono::milliseconds;
 
-bool worth_a_new_session(const Error& e) { return e.code() == Code::kAborted || e.code() == Code::kUnavailable; }
+bool worth_a_new_session(const Error& e) {
+  return e.code() == Code::kAborted || e.code() == Code::kUnavailable;
+}
 
 std::string join(const Tensor& names) {
   std::string out;
@@ -27,14 +29,16 @@ void use_sync_replicas(SupervisorOptions& options, const SyncReplicas& sync, Nod
   options.first_op = &tokens;
 }
 
-MonitoredSession::MonitoredSession(Graph& graph, SupervisorOptions options) : graph_(graph), options_(std::move(options)) {
+MonitoredSession::MonitoredSession(Graph& graph, SupervisorOptions options)
+    : graph_(graph), options_(std::move(options)) {
   std::vector<Output> references;
   for (const VariableRef& v : options_.variables) references.push_back(v.ref);
   if (!options_.init) options_.init = &initialize(graph, options_.variables);
   uninitialized_ = report_uninitialized(graph, references);
   if (!options_.checkpoint_dir.empty() && options_.is_chief) {
     saver_ = std::make_shared<Saver>(graph, options_.variables);
-    options_.hooks.push_back(checkpoint_every(saver_, options_.checkpoint_dir, options_.save_every));
+    options_.hooks.push_back(
+        checkpoint_every(saver_, options_.checkpoint_dir, options_.save_every));
   }
   if (options_.max_steps > 0) options_.hooks.push_back(stop_at_step(options_.max_steps));
   for (const auto& hook : options_.hooks) hook->begin(graph);
@@ -85,7 +89,8 @@ void MonitoredSession::wait_for_chief() {
     if (missing.size() == 0) return;
     auto now = std::chrono::steady_clock::now();
     std::string text = fmt::format("waiting for the chief to initialise {}", join(missing));
-    if (now > deadline) throw deadline_exceeded("{}; gave up after {} s", text, options_.wait_at_most.count());
+    if (now > deadline)
+      throw deadline_exceeded("{}; gave up after {} s", text, options_.wait_at_most.count());
     if (now > next_notice && options_.session.on_notice) {
       options_.session.on_notice(text);
       next_notice = now + std::chrono::seconds(5);
@@ -121,7 +126,8 @@ int64_t MonitoredSession::read_step() {
 }
 
 std::vector<Tensor> MonitoredSession::run(std::span<const std::pair<Output, Tensor>> feeds,
-                                          std::span<const Output> fetches, std::span<Node* const> targets) {
+                                          std::span<const Output> fetches,
+                                          std::span<Node* const> targets) {
   for (;;) {
     try {
       return run_once(feeds, fetches, targets);
@@ -134,7 +140,8 @@ std::vector<Tensor> MonitoredSession::run(std::span<const std::pair<Output, Tens
 }
 
 std::vector<Tensor> MonitoredSession::run_once(std::span<const std::pair<Output, Tensor>> feeds,
-                                               std::span<const Output> fetches, std::span<Node* const> targets) {
+                                               std::span<const Output> fetches,
+                                               std::span<Node* const> targets) {
   std::vector<Output> all(fetches.begin(), fetches.end());
   std::vector<size_t> counts;
   for (const auto& hook : options_.hooks) {
@@ -150,7 +157,8 @@ std::vector<Tensor> MonitoredSession::run_once(std::span<const std::pair<Output,
   }
   size_t at = fetches.size();
   for (size_t i = 0; i < counts.size(); ++i) {
-    if (options_.hooks[i]->after_run(*session_, std::span(values).subspan(at, counts[i]), step_)) stop_ = true;
+    if (options_.hooks[i]->after_run(*session_, std::span(values).subspan(at, counts[i]), step_))
+      stop_ = true;
     at += counts[i];
   }
   values.resize(fetches.size());

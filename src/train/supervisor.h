@@ -1,7 +1,7 @@
 #pragma once
 
-// Gets a session ready: the chief initialises or restores, the others wait for it; queue runners run
-// until the end. A monitored session adds hooks and a new session when a task was lost.
+// Gets a session ready: the chief initialises or restores, the others wait for it; queue runners
+// run until the end. A monitored session adds hooks and a new session when a task was lost.
 
 #include <functional>
 #include <memory>
@@ -18,7 +18,7 @@ namespace capstan {
 struct SupervisorOptions {
   bool is_chief = true;
   SessionOptions session;
-  std::string checkpoint_dir;  // where to restore from and save to; empty: neither
+  std::string checkpoint_dir;          // where to restore from and save to; empty: neither
   std::vector<VariableRef> variables;  // the shared ones
   VariableRef global_step;
   Node* init = nullptr;  // of the shared variables; made when null
@@ -38,8 +38,8 @@ void use_sync_replicas(SupervisorOptions& options, const SyncReplicas& sync, Nod
 
 class MonitoredSession {
  public:
-  // Adds its last nodes (saver, readiness), begins the hooks, then makes the session; returns when it
-  // is ready. Throws DeadlineExceeded when the chief did not initialise in time.
+  // Adds its last nodes (saver, readiness), begins the hooks, then makes the session; returns when
+  // it is ready. Throws DeadlineExceeded when the chief did not initialise in time.
   MonitoredSession(Graph& graph, SupervisorOptions options);
   ~MonitoredSession();
 
@@ -47,10 +47,10 @@ class MonitoredSession {
   void request_stop() { stop_ = true; }
   int64_t step() const { return step_; }
 
-  // One step. Aborted and Unavailable make a new session, restored from the latest checkpoint by the
-  // chief, and the same call again; every other error is thrown.
-  std::vector<Tensor> run(std::span<const std::pair<Output, Tensor>> feeds, std::span<const Output> fetches,
-                          std::span<Node* const> targets = {});
+  // One step. Aborted and Unavailable make a new session, restored from the latest checkpoint by
+  // the chief, and the same call again; every other error is thrown.
+  std::vector<Tensor> run(std::span<const std::pair<Output, Tensor>> feeds,
+                          std::span<const Output> fetches, std::span<Node* const> targets = {});
   // Ends the hooks and the queue runners, and closes the session.
   void close();
   Session& session() { return *session_; }
@@ -62,8 +62,8 @@ class MonitoredSession {
   void start_queue_runners();
   void stop_queue_runners();
   int64_t read_step();
-  std::vector<Tensor> run_once(std::span<const std::pair<Output, Tensor>> feeds, std::span<const Output> fetches,
-                               std::span<Node* const> targets);
+  std::vector<Tensor> run_once(std::span<const std::pair<Output, Tensor>> feeds,
+                               std::span<const Output> fetches, std::span<Node* const> targets);
 
   Graph& graph_;
   SupervisorOptions options_;

@@ -13,8 +13,11 @@ namespace {
 class Cluster : public ::testing::TestWithParam<TransportKind> {};
 
 INSTANTIATE_TEST_SUITE_P(Transports, Cluster,
-                         ::testing::Values(TransportKind::kTcp, TransportKind::kUnix, TransportKind::kShm),
-                         [](const auto& info) { return std::string(transport_kind_name(info.param)); });
+                         ::testing::Values(TransportKind::kTcp, TransportKind::kUnix,
+                                           TransportKind::kShm),
+                         [](const auto& info) {
+                           return std::string(transport_kind_name(info.param));
+                         });
 
 TEST_P(Cluster, LinearRegressionTrainsOnAParameterServer) {
   TestCluster cluster(1, 1, GetParam());
@@ -22,7 +25,8 @@ TEST_P(Cluster, LinearRegressionTrainsOnAParameterServer) {
   Session session(model.graph, cluster.session_on("worker", 0));
   session.run({}, {}, {model.init});
   for (int i = 0; i < 500; ++i) model.train_on(session, i);
-  std::vector<Tensor> end = session.run({}, {model.weights[0].ref, model.weights[1].ref, model.step.ref});
+  std::vector<Tensor> end =
+      session.run({}, {model.weights[0].ref, model.weights[1].ref, model.step.ref});
   EXPECT_NEAR(*end[0].data<float>(), 2, 1e-2);
   EXPECT_NEAR(*end[1].data<float>(), 10, 1e-2);
   EXPECT_EQ(*end[2].data<int64_t>(), 500);
@@ -37,7 +41,8 @@ TEST_P(Cluster, AsyncWithOneWorkerFollowsTheOneProcessCurveExactly) {
   Session one(local_model.graph, alone.session_on("worker", 0));
   session.run({}, {}, {model.init});
   one.run({}, {}, {local_model.init});
-  for (int i = 0; i < 100; ++i) ASSERT_EQ(model.train_on(session, i), local_model.train_on(one, i)) << "at step " << i;
+  for (int i = 0; i < 100; ++i)
+    ASSERT_EQ(model.train_on(session, i), local_model.train_on(one, i)) << "at step " << i;
 }
 
 // The number of requests that one training step sends to each parameter server.
@@ -50,7 +55,8 @@ std::vector<uint64_t> requests_per_step(int ps, int variables, TransportKind tra
   std::vector<uint64_t> before, counts;
   for (int i = 0; i < ps; ++i) before.push_back(cluster.server("ps", i)->messages());
   for (int i = 0; i < 10; ++i) model.train_on(session, i);
-  for (int i = 0; i < ps; ++i) counts.push_back((cluster.server("ps", i)->messages() - before[size_t(i)]) / 10);
+  for (int i = 0; i < ps; ++i)
+    counts.push_back((cluster.server("ps", i)->messages() - before[size_t(i)]) / 10);
   return counts;
 }
 
@@ -94,12 +100,14 @@ TEST_P(Cluster, AnUninitialisedVariableIsNamedWithItsTask) {
 TEST_P(Cluster, AnEnqueueAndADequeueMeetAcrossTasks) {
   TestCluster cluster(1, 1, GetParam());
   Graph g(standard_catalog());
-  AttrMap types = {{"component_types", std::vector<DType>{DType::kFloat}}, {"shared_name", std::string("q")}};
+  AttrMap types = {{"component_types", std::vector<DType>{DType::kFloat}},
+                   {"shared_name", std::string("q")}};
   Output queue, got;
   {
     auto device = g.device("/job:ps/task:0");
     queue = g.add("FIFOQueueV2", {}, types);
-    got = g.add("QueueDequeueV2", {queue}, {{"component_types", std::vector<DType>{DType::kFloat}}});
+    got =
+        g.add("QueueDequeueV2", {queue}, {{"component_types", std::vector<DType>{DType::kFloat}}});
   }
   Output inputs[] = {queue, g.constant(Tensor::scalar<float>(7))};
   Node& put = g.add_node("QueueEnqueueV2", inputs);
@@ -113,8 +121,10 @@ TEST_P(Cluster, CloseEndsACallThatIsBlockedOnAnotherTaskAtOnce) {
   Output got;
   {
     auto device = g.device("/job:ps/task:0");
-    Output queue = g.add("FIFOQueueV2", {}, {{"component_types", std::vector<DType>{DType::kFloat}}});
-    got = g.add("QueueDequeueV2", {queue}, {{"component_types", std::vector<DType>{DType::kFloat}}});
+    Output queue =
+        g.add("FIFOQueueV2", {}, {{"component_types", std::vector<DType>{DType::kFloat}}});
+    got =
+        g.add("QueueDequeueV2", {queue}, {{"component_types", std::vector<DType>{DType::kFloat}}});
   }
   SessionOptions options = cluster.session_on("worker", 0);
   std::function<void()> on_wait = [] {};
@@ -149,7 +159,9 @@ TEST(ClusterSpecErrors, NameTheTasksThatThereAre) {
     spec.address("worker", 0);
     FAIL();
   } catch (const Error& e) {
-    EXPECT_THAT(e.what(), ::testing::HasSubstr("task 0 of job 'worker' is not in the cluster spec, which has ps/0, worker/1"));
+    EXPECT_THAT(e.what(),
+                ::testing::HasSubstr(
+                    "task 0 of job 'worker' is not in the cluster spec, which has ps/0, worker/1"));
   }
   EXPECT_THROW(ClusterSpec::from_json("[1]"), Error);
   EXPECT_THROW(ClusterSpec::from_json(R"({"ps": [7]})"), Error);

@@ -7,8 +7,8 @@
 #include <random>
 #include <thread>
 
-#include "build/operators.h"
 #include "build/device_setter.h"
+#include "build/operators.h"
 #include "cluster/test_cluster.h"
 #include "train/supervisor.h"
 
@@ -24,7 +24,8 @@ std::pair<Tensor, Tensor> examples(int step, int replica, int count = kBatch) {
   Tensor x(DType::kFloat, {count, kFeatures}), y(DType::kFloat, {count, 1});
   for (int i = 0; i < count; ++i) {
     float sum = 0;
-    for (int f = 0; f < kFeatures; ++f) sum += (x.data<float>()[i * kFeatures + f] = normal(random)) * float(f + 1);
+    for (int f = 0; f < kFeatures; ++f)
+      sum += (x.data<float>()[i * kFeatures + f] = normal(random)) * float(f + 1);
     y.data<float>()[i] = sum;
   }
   return {x, y};
@@ -58,7 +59,8 @@ struct Model {
   }
 
   // Adds the sync part and says how to supervise it.
-  SupervisorOptions synchronise(const SyncReplicasOptions& options, bool is_chief, int64_t tokens = -1) {
+  SupervisorOptions synchronise(const SyncReplicasOptions& options, bool is_chief,
+                                int64_t tokens = -1) {
     Output globals[] = {step.ref, w.ref, b.ref};
     sync = apply_gradients_in_sync(graph, *optimizer, options, gradients, step, globals);
     SupervisorOptions out;
@@ -69,7 +71,9 @@ struct Model {
     return out;
   }
 
-  std::vector<std::pair<Output, Tensor>> feeds(std::pair<Tensor, Tensor> data) const { return {{x, data.first}, {y, data.second}}; }
+  std::vector<std::pair<Output, Tensor>> feeds(std::pair<Tensor, Tensor> data) const {
+    return {{x, data.first}, {y, data.second}};
+  }
 
   Graph graph;
   Output x, y, loss;
@@ -103,8 +107,11 @@ std::vector<float> weights_of_one_process(int replicas) {
 
 class Sync : public ::testing::TestWithParam<TransportKind> {};
 
-INSTANTIATE_TEST_SUITE_P(Transports, Sync, ::testing::Values(TransportKind::kTcp, TransportKind::kShm),
-                         [](const auto& info) { return std::string(transport_kind_name(info.param)); });
+INSTANTIATE_TEST_SUITE_P(Transports, Sync,
+                         ::testing::Values(TransportKind::kTcp, TransportKind::kShm),
+                         [](const auto& info) {
+                           return std::string(transport_kind_name(info.param));
+                         });
 
 // A fast worker may take a slow one's token, as in TensorFlow; without spare tokens, and with the
 // workers in step, each gives one gradient per global step.
@@ -132,7 +139,8 @@ TEST_P(Sync, ThreeWorkersGiveTheWeightsOfOneProcessWithTheCombinedBatch) {
     });
   }
   for (std::thread& t : workers) t.join();
-  EXPECT_THAT(result, ::testing::Pointwise(::testing::FloatNear(1e-5f), weights_of_one_process(kWorkers)));
+  EXPECT_THAT(result,
+              ::testing::Pointwise(::testing::FloatNear(1e-5f), weights_of_one_process(kWorkers)));
 }
 
 // replicas_to_aggregate 2 with one worker: each global step takes two of its steps.
@@ -145,7 +153,8 @@ TEST_P(Sync, OneWorkerServesTwoAggregates) {
   SupervisorOptions supervisor = m.synchronise(options, true);
   supervisor.session = cluster.session_on("worker", 0);
   MonitoredSession session(m.graph, supervisor);
-  for (int s = 0; s < 10; ++s) session.run(m.feeds(examples(s, 0)), {}, std::vector<Node*>{m.sync.train_op});
+  for (int s = 0; s < 10; ++s)
+    session.run(m.feeds(examples(s, 0)), {}, std::vector<Node*>{m.sync.train_op});
   int64_t step = *session.session().run({}, {m.step.ref})[0].data<int64_t>();
   EXPECT_GE(step, 4);
   EXPECT_LE(step, 5);

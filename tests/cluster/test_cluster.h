@@ -1,7 +1,7 @@
 #pragma once
 
-// A cluster within one process: every task a server of its own on loopback, on ports that the kernel
-// chose.
+// A cluster within one process: every task a server of its own on loopback, on ports that the
+// kernel chose.
 
 #include <arpa/inet.h>
 #include <sys/socket.h>
@@ -39,7 +39,9 @@ class TestCluster {
   }
 
   const ClusterSpec& spec() const { return spec_; }
-  std::shared_ptr<Server> server(const std::string& job, int task) { return servers_.at({job, task}); }
+  std::shared_ptr<Server> server(const std::string& job, int task) {
+    return servers_.at({job, task});
+  }
 
   SessionOptions session_on(const std::string& job, int task) {
     SessionOptions options;
@@ -55,7 +57,8 @@ class TestCluster {
     address.sin_family = AF_INET;
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     socklen_t size = sizeof address;
-    bool listening = bind(fd, reinterpret_cast<sockaddr*>(&address), size) == 0 && listen(fd, 64) == 0 &&
+    bool listening = bind(fd, reinterpret_cast<sockaddr*>(&address), size) == 0 &&
+                     listen(fd, 64) == 0 &&
                      getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size) == 0;
     if (!listening) throw unavailable("no loopback port for {}/{}", job, index);
     sockets[{job, index}] = fd;
@@ -68,11 +71,13 @@ class TestCluster {
 
 // y = w x + b on parameter servers, with a global step: the program of every second tutorial.
 struct LinearModel {
-  explicit LinearModel(int ps_tasks, int worker = 0, int variables = 1) : graph(standard_catalog()) {
+  explicit LinearModel(int ps_tasks, int worker = 0, int variables = 1)
+      : graph(standard_catalog()) {
     auto device = [this, next = 0, ps_tasks, worker](const Node& node) mutable {
       if (!node.device().empty()) return node.device();
       bool variable = node.def().variable;
-      return variable ? fmt::format("/job:ps/task:{}", next++ % ps_tasks) : fmt::format("/job:worker/task:{}", worker);
+      return variable ? fmt::format("/job:ps/task:{}", next++ % ps_tasks)
+                      : fmt::format("/job:worker/task:{}", worker);
     };
     auto placed = graph.device(DeviceFunction(device));
     step = make_global_step(graph);
@@ -102,7 +107,8 @@ struct LinearModel {
   // One step on the i-th example of y = 2 x + 10.
   float train_on(Session& session, int i) {
     float v = float(i % 7) - 3;
-    std::vector<Tensor> out = session.run({{x, Tensor::scalar(v)}, {y, Tensor::scalar(2 * v + 10)}}, {loss}, {train});
+    std::vector<Tensor> out =
+        session.run({{x, Tensor::scalar(v)}, {y, Tensor::scalar(2 * v + 10)}}, {loss}, {train});
     return *out[0].data<float>();
   }
 

@@ -1,0 +1,120 @@
+"""What folders of checkpoints hold, and checkpoints read without a graph."""
+
+import os
+
+from capstan import _capstan, dtypes, errors, logs, protos
+from capstan.protos import CheckpointState
+
+
+def get_checkpoint_state(checkpoint_dir, latest_filename=None):
+    """What the folder's `checkpoint` file says, or None."""
+    filename = latest_filename or "checkpoint"
+    try:
+        found = _capstan.checkpoint_state(os.fspath(checkpoint_dir), filename)
+    except errors.OpError as error:
+        logs.warning("%s: %s: Checkpoint ignored", os.path.join(checkpoint_dir, filename), error)
+        return None
+    if found is None:
+        return None
+    newest, all_paths, times, preserved = found
+    if not newest:
+        raise ValueError("Invalid checkpoint state loaded from %s" % (checkpoint_dir,))
+    return CheckpointState(
+        model_checkpoint_path=newest,
+        all_model_checkpoint_paths=all_paths,
+        all_model_checkpoint_timestamps=times,
+        last_preserved_timestamp=preserved,
+    )
+
+
+def update_checkpoint_state(
+    save_dir,
+    model_checkpoint_path,
+    all_model_checkpoint_paths=None,
+    latest_filename=None,
+    all_model_checkpoint_timestamps=None,
+    last_preserved_timestamp=None,
+):
+    _capstan.set_checkpoint_state(
+        os.fspath(save_dir),
+        model_checkpoint_path,
+        list(all_model_checkpoint_paths or ()),
+        list(all_model_checkpoint_timestamps or ()),
+        last_preserved_timestamp or 0.0,
+        False,
+        latest_filename or "checkpoint",
+    )
+
+
+def latest_checkpoint(checkpoint_dir, latest_filename=None):
+    """The prefix of the newest checkpoint in a folder, or None."""
+    return (
+        _capstan.latest_checkpoint(os.fspath(checkpoint_dir), latest_filename or "checkpoint")
+        or None
+    )
+
+
+def checkpoint_exists(checkpoint_prefix):
+    return _capstan.bundle_exists(os.fspath(checkpoint_prefix))
+
+
+def get_checkpoint_mtimes(checkpoint_prefixes):
+    return [
+        os.path.getmtime(prefix + ".index")
+        for prefix in checkpoint_prefixes
+        if os.path.exists(prefix + ".index")
+    ]
+
+
+def remove_checkpoint(
+    checkpoint_prefix, checkpoint_format_version=protos.SaverDef.V2, meta_graph_suffix="meta"
+):
+    _capstan.remove_bundle(os.fspath(checkpoint_prefix))
+
+
+# --- Reading without a graph ----------------------------------------------------------------------
+
+
+class NewCheckpointReader:
+    """The tensors of a checkpoint, by name."""
+
+    def __init__(self, filepattern):
+        self._bundle = _capstan.BundleReader(os.fspath(filepattern))
+
+    def has_tensor(self, tensor_str):
+        return self._bundle.has(tensor_str)
+
+    def get_tensor(self, tensor_str):
+        return self._bundle.read(tensor_str)
+
+    def get_variable_to_shape_map(self):
+        return {key: list(self._bundle.describe(key)[1]) for key in self._bundle.keys()}
+
+    def get_variable_to_dtype_map(self):
+        return {
+            key: dtypes.from_number(self._bundle.describe(key)[0]) for key in self._bundle.keys()
+        }
+
+    def debug_string(self):
+        shapes, types = self.get_variable_to_shape_map(), self.get_variable_to_dtype_map()
+        return "\n".join(
+            "%s (%s) %s" % (key, types[key].name, shapes[key]) for key in shapes
+        ).encode()
+
+
+def load_checkpoint(ckpt_dir_or_file):
+    path = os.fspath(ckpt_dir_or_file)
+    found = latest_checkpoint(path) if os.path.isdir(path) else path
+    if not found:
+        raise ValueError(
+            "Couldn't find 'checkpoint' file or checkpoints in given directory %s" % path
+        )
+    return NewCheckpointReader(found)
+
+
+def load_variable(ckpt_dir_or_file, name):
+    return load_checkpoint(ckpt_dir_or_file).get_tensor(name.partition(":")[0])
+
+
+def list_variables(ckpt_dir_or_file):
+    return sorted(load_checkpoint(ckpt_dir_or_file).get_variable_to_shape_map().items())
