@@ -6,7 +6,8 @@ argument, under the op's name), lets the engine infer the types, and returns the
 
 import collections
 
-from capstan import _capstan, convert, dtypes, graph as graphs
+from capstan import _capstan, convert, dtypes
+from capstan import graph as graphs
 from capstan.elements import Tensor
 
 
@@ -30,12 +31,20 @@ class Row:
         self.inputs = [Arg(arg) for arg in inputs]
         self.outputs = [Arg(arg) for arg in outputs]
         self.attrs = {name: (kind, default) for name, kind, _, default in attrs}
-        self.allowed = {name: [dtypes.as_dtype(text) for text in texts.split("|")]
-                        for name, kind, texts, _ in attrs if kind == "type" and texts}
-        inferred = {a for arg in self.inputs for a in (arg.count, arg.type_attr, arg.list_attr) if a}
-        required = [a for a, (_, default) in self.attrs.items() if default is None and a not in inferred]
-        optional = [a for a, (_, default) in self.attrs.items()
-                    if default is not None and a not in inferred]
+        self.allowed = {
+            name: [dtypes.as_dtype(text) for text in texts.split("|")]
+            for name, kind, texts, _ in attrs
+            if kind == "type" and texts
+        }
+        inferred = {
+            a for arg in self.inputs for a in (arg.count, arg.type_attr, arg.list_attr) if a
+        }
+        required = [
+            a for a, (_, default) in self.attrs.items() if default is None and a not in inferred
+        ]
+        optional = [
+            a for a, (_, default) in self.attrs.items() if default is not None and a not in inferred
+        ]
         # As TensorFlow's generated functions order them.
         self.parameters = [arg.name for arg in self.inputs] + required + optional
         self.result = self._result_type()
@@ -101,8 +110,11 @@ def _types_clash(row, tensors):
 
 
 def _flat(inputs):
-    return [item for value in inputs
-            for item in (value if isinstance(value, (list, tuple)) else (value,))]
+    return [
+        item
+        for value in inputs
+        for item in (value if isinstance(value, (list, tuple)) else (value,))
+    ]
 
 
 def _is_ready(arg, value):
@@ -141,10 +153,14 @@ def _convert_inputs(row, inputs, attrs):
         hint = None if dtype else _hint(row, arg)
         if arg.is_list:
             if not isinstance(value, (list, tuple)):
-                raise TypeError("Expected list for '%s' argument to '%s' Op, not %r." % (
-                    arg.name, row.name, value))
-            made = [_convert_one(row, arg, item, dtype, hint, "%s_%d" % (arg.name, i))
-                    for i, item in enumerate(value)]
+                raise TypeError(
+                    "Expected list for '%s' argument to '%s' Op, not %r."
+                    % (arg.name, row.name, value)
+                )
+            made = [
+                _convert_one(row, arg, item, dtype, hint, "%s_%d" % (arg.name, i))
+                for i, item in enumerate(value)
+            ]
         else:
             made = [_convert_one(row, arg, value, dtype, hint, arg.name)]
         if arg.type_attr and made:
@@ -155,16 +171,21 @@ def _convert_inputs(row, inputs, attrs):
 
 def _convert_one(row, arg, value, dtype, hint, name):
     if value is None:
-        raise ValueError("Argument '%s' of '%s' Op is None: a tensor is needed." % (arg.name, row.name))
+        raise ValueError(
+            "Argument '%s' of '%s' Op is None: a tensor is needed." % (arg.name, row.name)
+        )
     if hint is not None and not arg.is_list and arg.type_attr in row.allowed:
         tensor = _of_allowed_type(value, row.allowed[arg.type_attr], name, arg.is_ref)
         if tensor is not None:
             return tensor
-    tensor = convert.convert_to_tensor(value, None if _is_tensor(value) else dtype, name, hint,
-                                       as_ref=arg.is_ref)
+    tensor = convert.convert_to_tensor(
+        value, None if _is_tensor(value) else dtype, name, hint, as_ref=arg.is_ref
+    )
     if dtype is not None and tensor.dtype.base_dtype is not dtype:
-        raise TypeError("Input '%s' of '%s' Op has type %s that does not match %s." % (
-            arg.name, row.name, tensor.dtype.base_dtype.name, dtype.name))
+        raise TypeError(
+            "Input '%s' of '%s' Op has type %s that does not match %s."
+            % (arg.name, row.name, tensor.dtype.base_dtype.name, dtype.name)
+        )
     return tensor
 
 
@@ -193,7 +214,7 @@ def _outputs(row, op):
     return row.result(*outputs)
 
 
-# --- Functions derived from rows --------------------------------------------------------------------
+# --- Functions derived from rows ----------------------------------------------------------------
 
 
 def _key(name):
@@ -220,13 +241,17 @@ def function_for(op_type):
         if len(args) > len(row.parameters):
             *args, name = args
         if len(args) > len(row.parameters):
-            raise TypeError("%s takes %d arguments (%s), not %d" % (
-                op_type, len(row.parameters), ", ".join(row.parameters), len(args)))
+            raise TypeError(
+                "%s takes %d arguments (%s), not %d"
+                % (op_type, len(row.parameters), ", ".join(row.parameters), len(args))
+            )
         arguments = dict(zip(row.parameters, args))
         for key, value in kwargs.items():
             if key not in row.parameters:
-                raise TypeError("%s has no argument '%s'; it takes %s" % (
-                    op_type, key, ", ".join(row.parameters)))
+                raise TypeError(
+                    "%s has no argument '%s'; it takes %s"
+                    % (op_type, key, ", ".join(row.parameters))
+                )
             arguments[key] = value
         missing = [arg.name for arg in row.inputs if arg.name not in arguments]
         if missing:

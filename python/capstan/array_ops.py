@@ -14,8 +14,9 @@ newaxis = None
 
 
 def placeholder(dtype, shape=None, name=None):
-    return apply_op("Placeholder", dtype=dtypes.as_dtype(dtype).base_dtype,
-                    shape=TensorShape(shape), name=name)
+    return apply_op(
+        "Placeholder", dtype=dtypes.as_dtype(dtype).base_dtype, shape=TensorShape(shape), name=name
+    )
 
 
 def placeholder_with_default(input, shape, name=None):
@@ -30,7 +31,7 @@ def stop_gradient(input, name=None):
     return apply_op("StopGradient", input=input, name=name)
 
 
-# --- Shapes -----------------------------------------------------------------------------------------
+# --- Shapes -------------------------------------------------------------------------------------
 
 
 def shape(input, name=None, out_type=dtypes.int32):
@@ -102,7 +103,7 @@ def _reversed_axes(a):
     return (a_rank - 1) - math_ops.range(0, a_rank, 1)
 
 
-# --- Fills ------------------------------------------------------------------------------------------
+# --- Fills --------------------------------------------------------------------------------------
 
 
 def fill(dims, value, name=None):
@@ -128,9 +129,13 @@ def _filled_with(value_of, default_name):
                 small = _constant_if_small(value, shape, dtype, scope)
                 if small is not None:
                     return small
-                shape = convert_to_tensor(_plain_shape(shape), dtype=dtypes.int32,
-                                          name="shape_as_tensor") \
-                    if not _has_tensors(shape) else convert_to_tensor(shape, dtype=dtypes.int32)
+                shape = (
+                    convert_to_tensor(
+                        _plain_shape(shape), dtype=dtypes.int32, name="shape_as_tensor"
+                    )
+                    if not _has_tensors(shape)
+                    else convert_to_tensor(shape, dtype=dtypes.int32)
+                )
             if shape.shape.ndims == 0:
                 shape = reshape(shape, [-1])
             return fill(shape, constant(value, dtype=dtype), name=scope)
@@ -192,8 +197,15 @@ def one_hot(indices, depth, on_value=None, off_value=None, axis=None, dtype=None
         on_name, off_name = "on_value", "off_value"
         on = _one_hot_value(on_value, 1, dtype, on_name)
         off = _one_hot_value(off_value, 0, dtype, off_name)
-        return apply_op("OneHot", indices=indices, depth=depth, on_value=on, off_value=off,
-                        axis=-1 if axis is None else axis, name=scope)
+        return apply_op(
+            "OneHot",
+            indices=indices,
+            depth=depth,
+            on_value=on,
+            off_value=off,
+            axis=-1 if axis is None else axis,
+            name=scope,
+        )
 
 
 def _one_hot_type(given, dtype):
@@ -212,7 +224,7 @@ def _one_hot_value(value, default, dtype, name):
     return convert_to_tensor(value, dtype_hint=dtype)
 
 
-# --- Joins ------------------------------------------------------------------------------------------
+# --- Joins --------------------------------------------------------------------------------------
 
 
 def concat(values, axis=None, name="concat", concat_dim=None):
@@ -230,11 +242,14 @@ def concat(values, axis=None, name="concat", concat_dim=None):
 
 
 def _looks_like_values(value):
-    return isinstance(value, (list, tuple)) or getattr(getattr(value, "shape", None), "ndims", None) not in (None, 0)
+    return isinstance(value, (list, tuple)) or getattr(
+        getattr(value, "shape", None), "ndims", None
+    ) not in (None, 0)
 
 
-def split(value, num_or_size_splits=None, axis=0, num=None, name="split", split_dim=None,
-          num_split=None):
+def split(
+    value, num_or_size_splits=None, axis=0, num=None, name="split", split_dim=None, num_split=None
+):
     """1.x order split(value, n, axis); the 0.x order split(axis, n, value) is told by its types."""
     if isinstance(value, int) and convert.is_tensor(axis):
         value, axis = axis, value
@@ -245,10 +260,14 @@ def split(value, num_or_size_splits=None, axis=0, num=None, name="split", split_
         return apply_op("Split", split_dim=axis, num_split=pieces, value=value, name=name)
     sizes = convert_to_tensor(pieces)
     if sizes.shape.ndims == 0:
-        raise ValueError("Rank-0 tensors are not supported as the num_or_size_splits argument to "
-                         "split: give a Python int")
+        raise ValueError(
+            "Rank-0 tensors are not supported as the num_or_size_splits argument to "
+            "split: give a Python int"
+        )
     num = sizes.shape.as_list()[0] if num is None else num
-    return apply_op("SplitV", value=value, size_splits=sizes, split_dim=axis, num_split=num, name=name)
+    return apply_op(
+        "SplitV", value=value, size_splits=sizes, split_dim=axis, num_split=num, name=name
+    )
 
 
 def stack(values, axis=0, name="stack"):
@@ -280,11 +299,15 @@ def unpack(value, num=None, axis=0, name="unpack"):
 def pack_values(values, dtype, name):
     """A nested list that holds tensors, as one tensor; plain leaves take the type of the tensors."""
     if dtype is None:
-        dtype = next(leaf.dtype.base_dtype for leaf in convert._leaves(values) if convert.is_tensor(leaf))
+        dtype = next(
+            leaf.dtype.base_dtype for leaf in convert._leaves(values) if convert.is_tensor(leaf)
+        )
     with name_scope(name) as scope:
         parts = []
         for i, value in enumerate(values):
-            if isinstance(value, (list, tuple)) and any(convert.is_tensor(v) for v in convert._leaves(value)):
+            if isinstance(value, (list, tuple)) and any(
+                convert.is_tensor(v) for v in convert._leaves(value)
+            ):
                 parts.append(pack_values(value, dtype, str(i)))
             elif convert.is_tensor(value):
                 parts.append(convert_to_tensor(value))
@@ -293,20 +316,41 @@ def pack_values(values, dtype, name):
         return apply_op("Pack", values=parts, axis=0, name=scope)
 
 
-# --- Slices -----------------------------------------------------------------------------------------
+# --- Slices -------------------------------------------------------------------------------------
 
 
 def slice_(input_, begin, size, name=None):
     return apply_op("Slice", input=input_, begin=begin, size=size, name=name)
 
 
-def strided_slice(input_, begin, end=None, strides=None, begin_mask=0, end_mask=0, ellipsis_mask=0,
-                  new_axis_mask=0, shrink_axis_mask=0, var=None, name=None):
+def strided_slice(
+    input_,
+    begin,
+    end=None,
+    strides=None,
+    begin_mask=0,
+    end_mask=0,
+    ellipsis_mask=0,
+    new_axis_mask=0,
+    shrink_axis_mask=0,
+    var=None,
+    name=None,
+):
     if strides is None:
         strides = ones_like(begin)
-    return apply_op("StridedSlice", input=input_, begin=begin, end=end, strides=strides, name=name,
-                    begin_mask=begin_mask, end_mask=end_mask, ellipsis_mask=ellipsis_mask,
-                    new_axis_mask=new_axis_mask, shrink_axis_mask=shrink_axis_mask)
+    return apply_op(
+        "StridedSlice",
+        input=input_,
+        begin=begin,
+        end=end,
+        strides=strides,
+        name=name,
+        begin_mask=begin_mask,
+        end_mask=end_mask,
+        ellipsis_mask=ellipsis_mask,
+        new_axis_mask=new_axis_mask,
+        shrink_axis_mask=shrink_axis_mask,
+    )
 
 
 def _index_part(index, key):
@@ -318,23 +362,30 @@ def _index_part(index, key):
         return 0, 0, 1, {"new_axis_mask": bit}
     if not isinstance(key, slice):
         if isinstance(key, (float, str)) or (isinstance(key, Tensor) and not key.dtype.is_integer):
-            raise TypeError("Only integers, slices (`:`), ellipsis (`...`), tf.newaxis (`None`) and "
-                            "scalar tf.int32/tf.int64 tensors are valid indices, got %r" % (key,))
+            raise TypeError(
+                "Only integers, slices (`:`), ellipsis (`...`), tf.newaxis (`None`) and "
+                "scalar tf.int32/tf.int64 tensors are valid indices, got %r" % (key,)
+            )
         return key, key + 1, 1, {"shrink_axis_mask": bit}
     masks = {}
     if key.start is None:
         masks["begin_mask"] = bit
     if key.stop is None:
         masks["end_mask"] = bit
-    return (0 if key.start is None else key.start, 0 if key.stop is None else key.stop,
-            1 if key.step is None else key.step, masks)
+    return (
+        0 if key.start is None else key.start,
+        0 if key.stop is None else key.stop,
+        1 if key.step is None else key.step,
+        masks,
+    )
 
 
 def getitem(tensor, keys):
     """tensor[...]: always a StridedSlice."""
     keys = list(keys) if isinstance(keys, (list, tuple)) else [keys]
     masks = dict.fromkeys(
-        ("begin_mask", "end_mask", "ellipsis_mask", "new_axis_mask", "shrink_axis_mask"), 0)
+        ("begin_mask", "end_mask", "ellipsis_mask", "new_axis_mask", "shrink_axis_mask"), 0
+    )
     with name_scope(None, "strided_slice", [tensor] + keys) as scope:
         begin, end, strides = [], [], []
         for index, key in enumerate(keys):
@@ -345,16 +396,29 @@ def getitem(tensor, keys):
             for mask, bit in bits.items():
                 masks[mask] |= bit
         packed = [stack(part, name="stack") for part in (begin, end, strides)]
-        return apply_op("StridedSlice", input=convert_to_tensor(tensor), begin=packed[0],
-                        end=packed[1], strides=packed[2], name=scope, **masks)
+        return apply_op(
+            "StridedSlice",
+            input=convert_to_tensor(tensor),
+            begin=packed[0],
+            end=packed[1],
+            strides=packed[2],
+            name=scope,
+            **masks,
+        )
 
 
 Tensor.__getitem__ = getitem
 
 
 def gather(params, indices, validate_indices=None, name=None, axis=None, batch_dims=0):
-    return apply_op("GatherV2", params=params, indices=indices, axis=0 if axis is None else axis,
-                    batch_dims=batch_dims, name=name)
+    return apply_op(
+        "GatherV2",
+        params=params,
+        indices=indices,
+        axis=0 if axis is None else axis,
+        batch_dims=batch_dims,
+        name=name,
+    )
 
 
 def where(condition, x=None, y=None, name=None):
@@ -372,7 +436,9 @@ def pad(tensor, paddings, mode="CONSTANT", name=None, constant_values=0):
         return apply_op("MirrorPad", input=tensor, paddings=paddings, mode=mode.upper(), name=name)
     if not convert.is_tensor(constant_values) and constant_values == 0:
         return apply_op("Pad", input=tensor, paddings=paddings, name=name)
-    return apply_op("PadV2", input=tensor, paddings=paddings, constant_values=constant_values, name=name)
+    return apply_op(
+        "PadV2", input=tensor, paddings=paddings, constant_values=constant_values, name=name
+    )
 
 
 def boolean_mask(tensor, mask, name="boolean_mask", axis=None):
@@ -385,7 +451,9 @@ def boolean_mask(tensor, mask, name="boolean_mask", axis=None):
         width, axis = mask.shape.ndims, axis or 0
         if not width:
             raise ValueError("mask cannot be scalar, and its rank must be known")
-        leading = math_ops.reduce_prod(shape(tensor)[axis:axis + width], [0])
-        flat = reshape(tensor, concat([shape(tensor)[:axis], [leading], shape(tensor)[axis + width:]], 0))
+        leading = math_ops.reduce_prod(shape(tensor)[axis : axis + width], [0])
+        flat = reshape(
+            tensor, concat([shape(tensor)[:axis], [leading], shape(tensor)[axis + width :]], 0)
+        )
         chosen = squeeze(where(reshape(mask, [-1])), axis=[1])
         return gather(flat, chosen, axis=axis)

@@ -33,7 +33,9 @@ def global_norm(t_list, name=None):
 def clip_by_global_norm(t_list, clip_norm, use_norm=None, name=None):
     """(the tensors, scaled together, and their norm before)."""
     norm = global_norm(t_list, name) if use_norm is None else use_norm
-    with name_scope(name, "clip_by_global_norm", [t for t in t_list if t is not None] + [clip_norm]) as scope:
+    with name_scope(
+        name, "clip_by_global_norm", [t for t in t_list if t is not None] + [clip_norm]
+    ) as scope:
         one = convert.constant(1.0, dtype=norm.dtype)
         scale = clip_norm * apply_op("Minimum", x=1.0 / norm, y=one / clip_norm)
         clipped = []
@@ -43,5 +45,9 @@ def clip_by_global_norm(t_list, clip_norm, use_norm=None, name=None):
                 continue
             tensor = convert.convert_to_tensor(tensor)
             with colocate_with(tensor.op):
-                clipped.append(array_ops.identity(tensor * scale, name="%s_%d" % (scope.rstrip("/").split("/")[-1], i)))
+                clipped.append(
+                    array_ops.identity(
+                        tensor * scale, name="%s_%d" % (scope.rstrip("/").split("/")[-1], i)
+                    )
+                )
         return clipped, norm

@@ -27,8 +27,10 @@ class ClusterSpec:
         elif isinstance(cluster, ClusterSpec):
             self._jobs = {job: dict(tasks) for job, tasks in cluster._jobs.items()}
         else:
-            raise TypeError("`cluster` must be a dictionary mapping one or more job names to lists of "
-                            "network addresses, or a `ClusterDef` protocol buffer, not %r" % (cluster,))
+            raise TypeError(
+                "`cluster` must be a dictionary mapping one or more job names to lists of "
+                "network addresses, or a `ClusterDef` protocol buffer, not %r" % (cluster,)
+            )
 
     @property
     def jobs(self):
@@ -50,8 +52,10 @@ class ClusterSpec:
 
     def _job(self, job_name):
         if job_name not in self._jobs:
-            raise ValueError("No such job in cluster: %r; there are %s"
-                             % (job_name, ", ".join(sorted(self._jobs)) or "none"))
+            raise ValueError(
+                "No such job in cluster: %r; there are %s"
+                % (job_name, ", ".join(sorted(self._jobs)) or "none")
+            )
         return self._jobs[job_name]
 
     def num_tasks(self, job_name):
@@ -91,8 +95,10 @@ def _tasks(job, tasks):
     if isinstance(tasks, (list, tuple)):
         tasks = dict(enumerate(tasks))
     if not isinstance(tasks, dict):
-        raise TypeError("The tasks for job %r must be a list or a dictionary from integers to strings, "
-                        "not %r" % (job, tasks))
+        raise TypeError(
+            "The tasks for job %r must be a list or a dictionary from integers to strings, "
+            "not %r" % (job, tasks)
+        )
     out = {}
     for index, address in tasks.items():
         if not isinstance(address, (str, bytes)):
@@ -113,22 +119,37 @@ def _server_def(server_or_cluster, job_name, task_index, protocol):
         cluster = ClusterSpec(server_or_cluster)
     if job_name is None:
         if len(cluster.jobs) != 1:
-            raise ValueError("Must specify an explicit `job_name`: the cluster has %s" % cluster.jobs)
+            raise ValueError(
+                "Must specify an explicit `job_name`: the cluster has %s" % cluster.jobs
+            )
         job_name = cluster.jobs[0]
     if task_index is None:
         indices = cluster.task_indices(job_name)
         if len(indices) != 1:
-            raise ValueError("Must specify an explicit `task_index`: job %r has %s" % (job_name, indices))
+            raise ValueError(
+                "Must specify an explicit `task_index`: job %r has %s" % (job_name, indices)
+            )
         task_index = indices[0]
-    return protos.ServerDef(cluster=cluster.as_cluster_def(), job_name=job_name,
-                            task_index=task_index, protocol=protocol or "grpc")
+    return protos.ServerDef(
+        cluster=cluster.as_cluster_def(),
+        job_name=job_name,
+        task_index=task_index,
+        protocol=protocol or "grpc",
+    )
 
 
 class Server:
     """A task of a cluster, in this process."""
 
-    def __init__(self, server_or_cluster_def, job_name=None, task_index=None, protocol=None,
-                 config=None, start=True):
+    def __init__(
+        self,
+        server_or_cluster_def,
+        job_name=None,
+        task_index=None,
+        protocol=None,
+        config=None,
+        start=True,
+    ):
         self._server_def = _server_def(server_or_cluster_def, job_name, task_index, protocol)
         if config is not None:
             self._server_def.default_session_config = config
@@ -196,8 +217,11 @@ class DeviceSpec:
         return spec
 
     def to_string(self):
-        parts = ["%s:%s" % (key, getattr(self, key)) for key in ("job", "replica", "task")
-                 if getattr(self, key) is not None]
+        parts = [
+            "%s:%s" % (key, getattr(self, key))
+            for key in ("job", "replica", "task")
+            if getattr(self, key) is not None
+        ]
         if self.device_type is not None:
             index = "*" if self.device_index is None else self.device_index
             parts.append("device:%s:%s" % (self.device_type, index))
@@ -215,8 +239,15 @@ class DeviceSpec:
         return hash(self.to_string())
 
 
-def replica_device_setter(ps_tasks=0, ps_device="/job:ps", worker_device="/job:worker",
-                          merge_devices=True, cluster=None, ps_ops=None, ps_strategy=None):
+def replica_device_setter(
+    ps_tasks=0,
+    ps_device="/job:ps",
+    worker_device="/job:worker",
+    merge_devices=True,
+    cluster=None,
+    ps_ops=None,
+    ps_strategy=None,
+):
     """A device function for between-graph replication; None when there are no parameter servers."""
     if cluster is not None:
         jobs = ClusterSpec(cluster).as_dict()
@@ -228,8 +259,9 @@ def replica_device_setter(ps_tasks=0, ps_device="/job:ps", worker_device="/job:w
         return None
     if ps_strategy is not None and not callable(ps_strategy):
         raise TypeError("ps_strategy must be callable")
-    return _capstan.replica_device_setter(ps_tasks, ps_device, worker_device or "", merge_devices,
-                                          list(ps_ops or ()), ps_strategy)
+    return _capstan.replica_device_setter(
+        ps_tasks, ps_device, worker_device or "", merge_devices, list(ps_ops or ()), ps_strategy
+    )
 
 
 class GreedyLoadBalancingStrategy:

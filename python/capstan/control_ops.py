@@ -25,7 +25,9 @@ def _op_of(item):
         return item
     if hasattr(item, "op"):
         return item.op
-    raise TypeError("'inputs' should be zero or more (nested) Tensors or Operations, got %r" % (item,))
+    raise TypeError(
+        "'inputs' should be zero or more (nested) Tensors or Operations, got %r" % (item,)
+    )
 
 
 def group(*inputs, **kwargs):
@@ -66,8 +68,9 @@ def _gated(tensor, gate):
     if hasattr(tensor, "values") and hasattr(tensor, "indices"):
         from capstan.sparse import IndexedSlices
 
-        return IndexedSlices(with_dependencies([gate], tensor.values), tensor.indices,
-                             tensor.dense_shape)
+        return IndexedSlices(
+            with_dependencies([gate], tensor.values), tensor.indices, tensor.dense_shape
+        )
     if isinstance(tensor, Operation):
         with control_dependencies([gate]):
             return no_op()

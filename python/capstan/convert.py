@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from capstan import dtypes, graph as graphs
+from capstan import dtypes
+from capstan import graph as graphs
 from capstan.elements import Operation, Tensor
 from capstan.shapes import Dimension, TensorShape
 
@@ -14,7 +15,7 @@ def register(base_type, function, priority=100):
     _converters.sort(key=lambda item: item[2])
 
 
-# --- Arrays -----------------------------------------------------------------------------------------
+# --- Arrays -------------------------------------------------------------------------------------
 
 
 def to_array(value, dtype=None, shape=None):
@@ -51,7 +52,9 @@ def _from_numpy(array, dtype):
 
 
 def _strings(array):
-    flat = [text.encode() if isinstance(text, str) else bytes(text) for text in array.ravel().tolist()]
+    flat = [
+        text.encode() if isinstance(text, str) else bytes(text) for text in array.ravel().tolist()
+    ]
     out = np.empty(len(flat), dtype=object)
     out[:] = flat
     return out.reshape(array.shape)
@@ -86,8 +89,10 @@ def _leaves(value):
 def _check_python(value, dtype):
     for leaf in _leaves(value):
         if not _fits(leaf, dtype):
-            raise TypeError("Expected %s, got %r of type '%s' instead." % (
-                dtype.name, leaf, type(leaf).__name__))
+            raise TypeError(
+                "Expected %s, got %r of type '%s' instead."
+                % (dtype.name, leaf, type(leaf).__name__)
+            )
 
 
 def _fits(leaf, dtype):
@@ -110,14 +115,15 @@ def _filled(array, shape):
     if array.size == count:
         return array.reshape(shape)
     if array.size > count or array.size == 0:
-        raise ValueError("Too many elements provided. Needed at most %d, but received %d"
-                         % (count, array.size))
+        raise ValueError(
+            "Too many elements provided. Needed at most %d, but received %d" % (count, array.size)
+        )
     filled = np.full(count, array.ravel()[-1], array.dtype)
     filled[: array.size] = array.ravel()
     return filled.reshape(shape)
 
 
-# --- Constants --------------------------------------------------------------------------------------
+# --- Constants ----------------------------------------------------------------------------------
 
 
 def constant(value, dtype=None, shape=None, name="Const", verify_shape=False):
@@ -141,11 +147,12 @@ def constant_value(tensor, partial=False):
     return tensor._constant_value() if isinstance(tensor, Tensor) else np.asarray(tensor)
 
 
-# --- Tensors ----------------------------------------------------------------------------------------
+# --- Tensors ------------------------------------------------------------------------------------
 
 
-def convert_to_tensor(value, dtype=None, name=None, preferred_dtype=None, dtype_hint=None,
-                      as_ref=False):
+def convert_to_tensor(
+    value, dtype=None, name=None, preferred_dtype=None, dtype_hint=None, as_ref=False
+):
     """A tensor of anything that can be one; constants get `name`."""
     dtype = None if dtype is None else dtypes.as_dtype(dtype).base_dtype
     hint = preferred_dtype if dtype_hint is None else dtype_hint
@@ -154,8 +161,10 @@ def convert_to_tensor(value, dtype=None, name=None, preferred_dtype=None, dtype_
     if tensor is None:
         return _convert_new(value, dtype, hint, name)
     if dtype is not None and tensor.dtype.base_dtype is not dtype:
-        raise ValueError("Tensor conversion requested dtype %s for Tensor with dtype %s: %r"
-                         % (dtype.name, tensor.dtype.name, tensor))
+        raise ValueError(
+            "Tensor conversion requested dtype %s for Tensor with dtype %s: %r"
+            % (dtype.name, tensor.dtype.name, tensor)
+        )
     return tensor
 
 
@@ -223,8 +232,13 @@ def _shape_constant(shape, dtype, name):
 def convert_n_to_tensor(values, dtype=None, name=None, as_ref=False, preferred_dtype=None):
     """Each of `values`; constants are named name_0, name_1 and so on."""
     return [
-        convert_to_tensor(value, dtype, None if name is None else "%s_%d" % (name, i),
-                          preferred_dtype, as_ref=as_ref)
+        convert_to_tensor(
+            value,
+            dtype,
+            None if name is None else "%s_%d" % (name, i),
+            preferred_dtype,
+            as_ref=as_ref,
+        )
         for i, value in enumerate(values)
     ]
 

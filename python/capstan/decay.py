@@ -14,7 +14,9 @@ def _start(learning_rate, global_step):
     return rate, rate.dtype
 
 
-def exponential_decay(learning_rate, global_step, decay_steps, decay_rate, staircase=False, name=None):
+def exponential_decay(
+    learning_rate, global_step, decay_steps, decay_rate, staircase=False, name=None
+):
     with name_scope(name, "ExponentialDecay", [learning_rate, global_step]) as scope:
         rate, dtype = _start(learning_rate, global_step)
         steps = math_ops.cast(decay_steps, dtype)
@@ -25,12 +27,22 @@ def exponential_decay(learning_rate, global_step, decay_steps, decay_rate, stair
         return math_ops.multiply(rate, math_ops.pow(factor, p), name=scope)
 
 
-def natural_exp_decay(learning_rate, global_step, decay_steps, decay_rate, staircase=False, name=None):
-    return exponential_decay(learning_rate, global_step, decay_steps, math.exp(-decay_rate), staircase,
-                             name or "NaturalExpDecay")
+def natural_exp_decay(
+    learning_rate, global_step, decay_steps, decay_rate, staircase=False, name=None
+):
+    return exponential_decay(
+        learning_rate,
+        global_step,
+        decay_steps,
+        math.exp(-decay_rate),
+        staircase,
+        name or "NaturalExpDecay",
+    )
 
 
-def inverse_time_decay(learning_rate, global_step, decay_steps, decay_rate, staircase=False, name=None):
+def inverse_time_decay(
+    learning_rate, global_step, decay_steps, decay_rate, staircase=False, name=None
+):
     with name_scope(name, "InverseTimeDecay", [learning_rate, global_step]) as scope:
         rate, dtype = _start(learning_rate, global_step)
         p = math_ops.cast(global_step, dtype) / math_ops.cast(decay_steps, dtype)
@@ -40,8 +52,15 @@ def inverse_time_decay(learning_rate, global_step, decay_steps, decay_rate, stai
         return math_ops.divide(rate, one + math_ops.cast(decay_rate, dtype) * p, name=scope)
 
 
-def polynomial_decay(learning_rate, global_step, decay_steps, end_learning_rate=0.0001, power=1.0,
-                     cycle=False, name=None):
+def polynomial_decay(
+    learning_rate,
+    global_step,
+    decay_steps,
+    end_learning_rate=0.0001,
+    power=1.0,
+    cycle=False,
+    name=None,
+):
     with name_scope(name, "PolynomialDecay", [learning_rate, global_step]) as scope:
         rate, dtype = _start(learning_rate, global_step)
         end = math_ops.cast(end_learning_rate, dtype)
@@ -52,7 +71,9 @@ def polynomial_decay(learning_rate, global_step, decay_steps, end_learning_rate=
         else:
             step = apply_op("Minimum", x=step, y=steps)
         left = 1 - step / steps
-        return math_ops.add((rate - end) * math_ops.pow(left, math_ops.cast(power, dtype)), end, name=scope)
+        return math_ops.add(
+            (rate - end) * math_ops.pow(left, math_ops.cast(power, dtype)), end, name=scope
+        )
 
 
 def cosine_decay(learning_rate, global_step, decay_steps, alpha=0.0, name=None):

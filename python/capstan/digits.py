@@ -38,7 +38,8 @@ def _drawings(digit, random):
     scale = random.uniform(0.82, 1.1, (n, 2)) * [1.0, 1.0] * 22.0
     slant = random.normal(0, 0.18, n)
     bent = points[None] + 0.035 * np.sin(
-        points[None, :, ::-1] * random.uniform(3, 7, (n, 1, 2)) + random.uniform(0, 6.28, (n, 1, 2)))
+        points[None, :, ::-1] * random.uniform(3, 7, (n, 1, 2)) + random.uniform(0, 6.28, (n, 1, 2))
+    )
     x = bent[:, :, 0] + slant[:, None] * -bent[:, :, 1]
     y = bent[:, :, 1]
     cos, sin = np.cos(angle)[:, None], np.sin(angle)[:, None]

@@ -132,10 +132,13 @@ _BY_NUMBER = {}
 for _number, _name, _numpy in _TYPES:
     _BY_NUMBER[_number] = DType(_number, _name, _numpy)
     _BY_NUMBER[_number + 100] = DType(_number + 100, _name + "_ref", _numpy)
-    globals()[_name] = _BY_NUMBER[_number]
-    globals()[_name + "_ref"] = _BY_NUMBER[_number + 100]
-half = float16  # noqa: F821
-double = float64  # noqa: F821
+
+float32, float64, int32, uint8, int16, int8 = (_BY_NUMBER[n] for n in range(1, 7))
+string, complex64, int64, bool = (_BY_NUMBER[n] for n in range(7, 11))
+uint16, float16, resource, uint32, uint64 = (_BY_NUMBER[n] for n in (17, 19, 20, 22, 23))
+float32_ref, float64_ref, int32_ref = float32._as_ref, float64._as_ref, int32._as_ref
+int64_ref, bool_ref, string_ref = int64._as_ref, bool._as_ref, string._as_ref
+half, double = float16, float64
 
 _BY_NAME = {dtype.name: dtype for dtype in _BY_NUMBER.values()}
 _BY_NAME.update(half=half, float=_BY_NAME["float32"], double=double)
@@ -144,8 +147,14 @@ _BY_NUMPY = {
     for number, dtype in _BY_NUMBER.items()
     if number < 100 and dtype.name not in ("resource", "string")
 }
-_BY_PYTHON = {float: _BY_NAME["float32"], int: _BY_NAME["int32"], str: _BY_NAME["string"],
-              bytes: _BY_NAME["string"], object: _BY_NAME["string"], type(True): _BY_NAME["bool"]}
+_BY_PYTHON = {
+    float: _BY_NAME["float32"],
+    int: _BY_NAME["int32"],
+    str: _BY_NAME["string"],
+    bytes: _BY_NAME["string"],
+    object: _BY_NAME["string"],
+    type(True): _BY_NAME["bool"],
+}
 
 
 def as_dtype(value):

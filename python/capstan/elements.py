@@ -119,7 +119,8 @@ class Tensor(_capstan.TensorBase):
 
     def __array__(self, *unused):
         raise NotImplementedError(
-            "Cannot convert a symbolic Tensor (%s) to a numpy array: run it in a session" % self.name
+            "Cannot convert a symbolic Tensor (%s) to a numpy array: run it in a session"
+            % self.name
         )
 
     def __copy__(self):

@@ -126,10 +126,7 @@ class GraphRuntimeError(FailedPreconditionError, RuntimeError):
     """The graph may not be changed any more."""
 
 
-_BY_CODE = {
-    kind.code: kind
-    for kind in OpError.__subclasses__()
-}
+_BY_CODE = {kind.code: kind for kind in OpError.__subclasses__()}
 _WHILE_BUILDING = {
     INVALID_ARGUMENT: GraphValueError,
     NOT_FOUND: GraphKeyError,
@@ -155,8 +152,14 @@ def from_run(code, message, op_name, task, op):
 
 
 def _with_place(message, op, task):
-    parts = [text for text, shown in (("op '%s'" % op, bool(op) and "'%s'" % op not in message),
-                                      ("task %s" % task, bool(task) and task not in message)) if shown]
+    parts = [
+        text
+        for text, shown in (
+            ("op '%s'" % op, bool(op) and "'%s'" % op not in message),
+            ("task %s" % task, bool(task) and task not in message),
+        )
+        if shown
+    ]
     return "%s [%s]" % (message, ", ".join(parts)) if parts else message
 
 

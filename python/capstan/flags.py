@@ -145,7 +145,12 @@ def _read(argv, table):
             _show_help(table)
         name, equals, text = word.lstrip("-").partition("=")
         flag = table.get(name) if word.startswith("-") else None
-        if flag is None and word.startswith("--no") and name[2:] in table and table[name[2:]].is_bool:
+        if (
+            flag is None
+            and word.startswith("--no")
+            and name[2:] in table
+            and table[name[2:]].is_bool
+        ):
             given[name[2:]] = False
         elif flag is None:
             rest.append(word)
@@ -174,8 +179,10 @@ def _show_help(table):
     print("usage: %s [flags]\n" % (sys.argv[0] if sys.argv else "python"))
     for name in sorted(table):
         flag = table[name]
-        print("  --%s%s: %s\n    (default: %r)" % ("[no]" if flag.is_bool else "", name, flag.help,
-                                                 flag.default))
+        print(
+            "  --%s%s: %s\n    (default: %r)"
+            % ("[no]" if flag.is_bool else "", name, flag.help, flag.default)
+        )
     sys.exit(0)
 
 
@@ -194,7 +201,13 @@ def _parse_int(text):
 
 
 def _parse_list(text):
-    return list(text) if isinstance(text, (list, tuple)) else [item.strip() for item in text.split(",")] if text else []
+    return (
+        list(text)
+        if isinstance(text, (list, tuple))
+        else [item.strip() for item in text.split(",")]
+        if text
+        else []
+    )
 
 
 FLAGS = _FlagValues()

@@ -9,7 +9,7 @@ from capstan import errors as _errors
 
 def _path(name):
     name = name.decode() if isinstance(name, bytes) else _os.fspath(name)
-    return name[len("file://"):] if name.startswith("file://") else name
+    return name[len("file://") :] if name.startswith("file://") else name
 
 
 class _translated:
@@ -25,11 +25,13 @@ class _translated:
         if not isinstance(error, OSError):
             return False
         text = "%s; %s" % (self._name, error.strerror or error)
-        for python, ours in ((FileNotFoundError, _errors.NotFoundError),
-                             (FileExistsError, _errors.AlreadyExistsError),
-                             (PermissionError, _errors.PermissionDeniedError),
-                             (NotADirectoryError, _errors.FailedPreconditionError),
-                             (IsADirectoryError, _errors.FailedPreconditionError)):
+        for python, ours in (
+            (FileNotFoundError, _errors.NotFoundError),
+            (FileExistsError, _errors.AlreadyExistsError),
+            (PermissionError, _errors.PermissionDeniedError),
+            (NotADirectoryError, _errors.FailedPreconditionError),
+            (IsADirectoryError, _errors.FailedPreconditionError),
+        ):
             if isinstance(error, python):
                 raise ours(None, None, text) from error
         raise _errors.UnknownError(None, None, text) from error

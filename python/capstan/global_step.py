@@ -1,6 +1,7 @@
 """The variable that counts the steps."""
 
-from capstan import _capstan, graph as graphs
+from capstan import _capstan
+from capstan import graph as graphs
 from capstan.elements import Tensor
 from capstan.graph import GraphKeys
 

@@ -67,8 +67,18 @@ class Graph(_capstan.GraphBase):
 
     # --- Nodes ----------------------------------------------------------------------------------
 
-    def create_op(self, op_type, inputs, dtypes=None, input_types=None, name=None, attrs=None,
-                  op_def=None, compute_shapes=True, compute_device=True):
+    def create_op(
+        self,
+        op_type,
+        inputs,
+        dtypes=None,
+        input_types=None,
+        name=None,
+        attrs=None,
+        op_def=None,
+        compute_shapes=True,
+        compute_device=True,
+    ):
         plain = {key: _plain_attr(value) for key, value in (attrs or {}).items()}
         return self._create_op(op_type, list(inputs), plain, name or op_type)
 
@@ -91,8 +101,10 @@ class Graph(_capstan.GraphBase):
         if isinstance(obj, str):
             return self._element_by_name(obj, allow_tensor, allow_operation)
         if not isinstance(obj, (Tensor, Operation)):
-            raise TypeError("Can not convert a %s into a %s." % (
-                type(obj).__name__, _wanted(allow_tensor, allow_operation)))
+            raise TypeError(
+                "Can not convert a %s into a %s."
+                % (type(obj).__name__, _wanted(allow_tensor, allow_operation))
+            )
         if obj.graph is not self:
             raise ValueError("%s is not an element of this graph." % obj)
         if not (allow_tensor if isinstance(obj, Tensor) else allow_operation):
@@ -107,7 +119,8 @@ class Graph(_capstan.GraphBase):
         if not allow_operation:
             raise ValueError(
                 "The name '%s' refers to an Operation, not a Tensor. Tensor names must be of the "
-                "form '<op_name>:<output_index>'." % name)
+                "form '<op_name>:<output_index>'." % name
+            )
         op = self._find(name)
         if op is None:
             raise KeyError("The name '%s' refers to an Operation not in the graph." % name)
@@ -238,8 +251,11 @@ class _closing:
 
 
 def _wanted(allow_tensor, allow_operation):
-    names = [name for name, allowed in (("Tensor", allow_tensor), ("Operation", allow_operation))
-             if allowed]
+    names = [
+        name
+        for name, allowed in (("Tensor", allow_tensor), ("Operation", allow_operation))
+        if allowed
+    ]
     return " or ".join(names)
 
 
@@ -296,7 +312,8 @@ class _Stack(threading.local):
         finally:
             if not self.items or self.items[-1] is not item:
                 raise AssertionError(
-                    "Nesting violated for default stack of %s objects" % type(item).__name__)
+                    "Nesting violated for default stack of %s objects" % type(item).__name__
+                )
             self.items.pop()
 
     def top(self):
@@ -318,8 +335,10 @@ class _DefaultGraphs(_Stack):
 
     def reset(self):
         if self.items:
-            raise AssertionError("Do not use tf.reset_default_graph() to clear nested graphs. If you "
-                                 "need a cleared graph, exit the nesting and create a new graph.")
+            raise AssertionError(
+                "Do not use tf.reset_default_graph() to clear nested graphs. If you "
+                "need a cleared graph, exit the nesting and create a new graph."
+            )
         self._shared["graph"] = None
 
 
@@ -432,7 +451,7 @@ def prepend_name_scope(name, scope):
 
 def strip_name_scope(name, scope):
     prefix = scope.rstrip("/") + "/"
-    return name[len(prefix):] if scope and name.startswith(prefix) else name
+    return name[len(prefix) :] if scope and name.startswith(prefix) else name
 
 
 def register_tensor_conversion_function(base_type, conversion_func, priority=100):

@@ -18,8 +18,14 @@ def attr_value(typed):
     return value
 
 
-_LIST_FIELDS = {"int": "i", "float": "f", "bool": "b", "string": "s", "type": "type",
-                "shape": "shape"}
+_LIST_FIELDS = {
+    "int": "i",
+    "float": "f",
+    "bool": "b",
+    "string": "s",
+    "type": "type",
+    "shape": "shape",
+}
 
 
 def attr_message(typed):
@@ -64,9 +70,20 @@ def make_tensor_proto(values, dtype=None, shape=None):
     return made
 
 
-_VALUE_FIELDS = {1: "float_val", 2: "double_val", 3: "int_val", 4: "int_val", 5: "int_val",
-                 6: "int_val", 7: "string_val", 9: "int64_val", 10: "bool_val", 17: "int_val",
-                 22: "uint32_val", 23: "uint64_val"}
+_VALUE_FIELDS = {
+    1: "float_val",
+    2: "double_val",
+    3: "int_val",
+    4: "int_val",
+    5: "int_val",
+    6: "int_val",
+    7: "string_val",
+    9: "int64_val",
+    10: "bool_val",
+    17: "int_val",
+    22: "uint32_val",
+    23: "uint64_val",
+}
 
 
 def make_ndarray(tensor):

@@ -1,10 +1,12 @@
 """Graphs out of and into files."""
 
-from capstan import graph as graphs, protos
+from capstan import graph as graphs
+from capstan import protos
 
 
-def import_graph_def(graph_def, input_map=None, return_elements=None, name=None, op_dict=None,
-                     producer_op_list=None):
+def import_graph_def(
+    graph_def, input_map=None, return_elements=None, name=None, op_dict=None, producer_op_list=None
+):
     """Adds the nodes of a GraphDef to the default graph, under a prefix ("import" by default)."""
     graph = graphs.get_default_graph()
     prefix = "import" if name is None else name.rstrip("/")
@@ -35,8 +37,9 @@ def _needed(graph_def, dest_nodes):
 def extract_sub_graph(graph_def, dest_nodes):
     """The nodes that these need, in the order of the graph."""
     needed = _needed(graph_def, dest_nodes)
-    return protos.GraphDef(node=[node for node in graph_def.node if node.name in needed],
-                           versions=graph_def.versions)
+    return protos.GraphDef(
+        node=[node for node in graph_def.node if node.name in needed], versions=graph_def.versions
+    )
 
 
 def convert_variables_to_constants(sess, input_graph_def, output_node_names, **unused):
@@ -56,5 +59,3 @@ def convert_variables_to_constants(sess, input_graph_def, output_node_names, **u
         else:
             frozen.node.append(node)
     return frozen
-
-

@@ -49,7 +49,9 @@ class Constant(_Typed):
 
     def __call__(self, shape, dtype=None, partition_info=None, verify_shape=None):
         verify = self._verify_shape if verify_shape is None else verify_shape
-        return convert.constant(self.value, dtype=self._type(dtype), shape=shape, verify_shape=verify)
+        return convert.constant(
+            self.value, dtype=self._type(dtype), shape=shape, verify_shape=verify
+        )
 
 
 class _Drawn(_Typed):
@@ -99,18 +101,27 @@ def _fans(shape):
 class VarianceScaling(_Typed):
     """Numbers whose variance is scale / n, n being a count of inputs, outputs, or their mean."""
 
-    def __init__(self, scale=1.0, mode="fan_in", distribution="truncated_normal", seed=None,
-                 dtype=dtypes.float32):
+    def __init__(
+        self,
+        scale=1.0,
+        mode="fan_in",
+        distribution="truncated_normal",
+        seed=None,
+        dtype=dtypes.float32,
+    ):
         super().__init__(dtype)
         if scale <= 0.0:
             raise ValueError("Argument `scale` must be a positive float. Received: %s" % scale)
         if mode not in ("fan_in", "fan_out", "fan_avg"):
-            raise ValueError("Argument `mode` should be one of ('fan_in', 'fan_out', 'fan_avg'). "
-                             "Received: %s" % mode)
+            raise ValueError(
+                "Argument `mode` should be one of ('fan_in', 'fan_out', 'fan_avg'). "
+                "Received: %s" % mode
+            )
         known = ("normal", "uniform", "truncated_normal", "untruncated_normal")
         if distribution.lower() not in known:
-            raise ValueError("Argument `distribution` should be one of %s. Received: %s"
-                             % (known, distribution))
+            raise ValueError(
+                "Argument `distribution` should be one of %s. Received: %s" % (known, distribution)
+            )
         self.scale, self.mode, self.seed = scale, mode, seed
         self.distribution = distribution.lower()
 
@@ -118,7 +129,9 @@ class VarianceScaling(_Typed):
         dtype = self._type(dtype)
         whole = shape if partition_info is None else partition_info.full_shape
         fan_in, fan_out = _fans([int(dim) for dim in TensorShape(whole)])
-        count = {"fan_in": fan_in, "fan_out": fan_out, "fan_avg": (fan_in + fan_out) / 2.0}[self.mode]
+        count = {"fan_in": fan_in, "fan_out": fan_out, "fan_avg": (fan_in + fan_out) / 2.0}[
+            self.mode
+        ]
         scale = self.scale / max(1.0, count)
         if self.distribution in ("normal", "truncated_normal"):
             # Cut at two deviations, a normal keeps this much of its own.
@@ -144,8 +157,9 @@ def xavier_initializer(uniform=True, seed=None, dtype=dtypes.float32):
     return (GlorotUniform if uniform else GlorotNormal)(seed=seed, dtype=dtype)
 
 
-def contrib_variance_scaling_initializer(factor=2.0, mode="FAN_IN", uniform=False, seed=None,
-                                         dtype=dtypes.float32):
+def contrib_variance_scaling_initializer(
+    factor=2.0, mode="FAN_IN", uniform=False, seed=None, dtype=dtypes.float32
+):
     distribution = "uniform" if uniform else "truncated_normal"
     return VarianceScaling(factor, mode.lower(), distribution, seed, dtype)
 

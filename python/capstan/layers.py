@@ -1,14 +1,34 @@
 """tf.layers: layers made of variables and a few nodes; programs give them callables."""
 
-from capstan import array_ops, convert, dtypes, graph as graphs, math_ops, nn_ops, variable_scope as vs
+from capstan import (
+    array_ops,
+    convert,
+    dtypes,
+    math_ops,
+    nn_ops,
+)
+from capstan import (
+    graph as graphs,
+)
+from capstan import (
+    variable_scope as vs,
+)
 from capstan.shapes import TensorShape, dimension_value
 
 
 class Layer:
     """A layer builds its variables at its first call, under a variable scope of its own."""
 
-    def __init__(self, trainable=True, name=None, dtype=None, activity_regularizer=None, _scope=None,
-                 _reuse=None, **unused):
+    def __init__(
+        self,
+        trainable=True,
+        name=None,
+        dtype=None,
+        activity_regularizer=None,
+        _scope=None,
+        _reuse=None,
+        **unused,
+    ):
         self.trainable, self._given_name = trainable, name
         self._dtype = None if dtype is None else dtypes.as_dtype(dtype)
         self._scope_given, self._reuse = _scope, _reuse
@@ -30,7 +50,9 @@ class Layer:
 
     def _base_name(self):
         name = type(self).__name__
-        return "".join("_" + c.lower() if c.isupper() and i else c.lower() for i, c in enumerate(name))
+        return "".join(
+            "_" + c.lower() if c.isupper() and i else c.lower() for i, c in enumerate(name)
+        )
 
     def _open_scope(self):
         if self._scope is not None:
@@ -43,12 +65,28 @@ class Layer:
             with vs.variable_scope(given, default_name=self._base_name()) as scope:
                 self._scope = scope
 
-    def add_weight(self, name, shape, initializer=None, regularizer=None, trainable=None, dtype=None,
-                   constraint=None, partitioner=None):
+    def add_weight(
+        self,
+        name,
+        shape,
+        initializer=None,
+        regularizer=None,
+        trainable=None,
+        dtype=None,
+        constraint=None,
+        partitioner=None,
+    ):
         trainable = self.trainable if trainable is None else trainable and self.trainable
-        variable = vs.get_variable(name, shape=shape, dtype=dtype or self._dtype,
-                                   initializer=initializer, regularizer=regularizer,
-                                   trainable=trainable, constraint=constraint, partitioner=partitioner)
+        variable = vs.get_variable(
+            name,
+            shape=shape,
+            dtype=dtype or self._dtype,
+            initializer=initializer,
+            regularizer=regularizer,
+            trainable=trainable,
+            constraint=constraint,
+            partitioner=partitioner,
+        )
         self.variables.append(variable)
         return variable
 
@@ -82,24 +120,44 @@ class Layer:
 class Dense(Layer):
     """activation(inputs * kernel + bias)."""
 
-    def __init__(self, units, activation=None, use_bias=True, kernel_initializer=None,
-                 bias_initializer=None, kernel_regularizer=None, bias_regularizer=None,
-                 activity_regularizer=None, kernel_constraint=None, bias_constraint=None,
-                 trainable=True, name=None, **kwargs):
+    def __init__(
+        self,
+        units,
+        activation=None,
+        use_bias=True,
+        kernel_initializer=None,
+        bias_initializer=None,
+        kernel_regularizer=None,
+        bias_regularizer=None,
+        activity_regularizer=None,
+        kernel_constraint=None,
+        bias_constraint=None,
+        trainable=True,
+        name=None,
+        **kwargs,
+    ):
         from capstan.initializers import Zeros
 
         super().__init__(trainable, name, activity_regularizer=activity_regularizer, **kwargs)
         self.units, self.activation, self.use_bias = int(units), activation, use_bias
-        self._kernel = dict(initializer=kernel_initializer, regularizer=kernel_regularizer,
-                            constraint=kernel_constraint)
-        self._bias = dict(initializer=Zeros() if bias_initializer is None else bias_initializer,
-                          regularizer=bias_regularizer, constraint=bias_constraint)
+        self._kernel = dict(
+            initializer=kernel_initializer,
+            regularizer=kernel_regularizer,
+            constraint=kernel_constraint,
+        )
+        self._bias = dict(
+            initializer=Zeros() if bias_initializer is None else bias_initializer,
+            regularizer=bias_regularizer,
+            constraint=bias_constraint,
+        )
         self.kernel = self.bias = None
 
     def build(self, input_shape):
         last = dimension_value(TensorShape(input_shape)[-1])
         if last is None:
-            raise ValueError("The last dimension of the inputs to `Dense` should be defined. Found `None`.")
+            raise ValueError(
+                "The last dimension of the inputs to `Dense` should be defined. Found `None`."
+            )
         self.kernel = self.add_weight("kernel", [last, self.units], **self._kernel)
         if self.use_bias:
             self.bias = self.add_weight("bias", [self.units], **self._bias)
@@ -127,13 +185,38 @@ class Dense(Layer):
         return outputs
 
 
-def dense(inputs, units, activation=None, use_bias=True, kernel_initializer=None,
-          bias_initializer=None, kernel_regularizer=None, bias_regularizer=None,
-          activity_regularizer=None, kernel_constraint=None, bias_constraint=None, trainable=True,
-          name=None, reuse=None):
-    layer = Dense(units, activation, use_bias, kernel_initializer, bias_initializer, kernel_regularizer,
-                  bias_regularizer, activity_regularizer, kernel_constraint, bias_constraint, trainable,
-                  name, _scope=name, _reuse=reuse)
+def dense(
+    inputs,
+    units,
+    activation=None,
+    use_bias=True,
+    kernel_initializer=None,
+    bias_initializer=None,
+    kernel_regularizer=None,
+    bias_regularizer=None,
+    activity_regularizer=None,
+    kernel_constraint=None,
+    bias_constraint=None,
+    trainable=True,
+    name=None,
+    reuse=None,
+):
+    layer = Dense(
+        units,
+        activation,
+        use_bias,
+        kernel_initializer,
+        bias_initializer,
+        kernel_regularizer,
+        bias_regularizer,
+        activity_regularizer,
+        kernel_constraint,
+        bias_constraint,
+        trainable,
+        name,
+        _scope=name,
+        _reuse=reuse,
+    )
     return layer(inputs)
 
 
@@ -160,7 +243,9 @@ class Dropout(Layer):
     def call(self, inputs, training=False):
         if convert.is_tensor(training):
             keep = 1.0 - math_ops.cast(training, inputs.dtype) * self.rate
-            return nn_ops.dropout(inputs, keep_prob=keep, noise_shape=self.noise_shape, seed=self.seed)
+            return nn_ops.dropout(
+                inputs, keep_prob=keep, noise_shape=self.noise_shape, seed=self.seed
+            )
         if not training:
             return array_ops.identity(inputs)
         return nn_ops.dropout(inputs, rate=self.rate, noise_shape=self.noise_shape, seed=self.seed)

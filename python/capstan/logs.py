@@ -3,8 +3,13 @@
 import logging as _logging
 import sys as _sys
 
-DEBUG, INFO, WARN, ERROR, FATAL = (_logging.DEBUG, _logging.INFO, _logging.WARNING, _logging.ERROR,
-                                   _logging.CRITICAL)
+DEBUG, INFO, WARN, ERROR, FATAL = (
+    _logging.DEBUG,
+    _logging.INFO,
+    _logging.WARNING,
+    _logging.ERROR,
+    _logging.CRITICAL,
+)
 
 
 def _make_logger():
@@ -61,7 +66,9 @@ def log_if(level, msg, condition, *args):
 
 def set_verbosity(verbosity):
     """A number, or a name such as "INFO"."""
-    _logger.setLevel(getattr(_logging, verbosity.upper()) if isinstance(verbosity, str) else verbosity)
+    _logger.setLevel(
+        getattr(_logging, verbosity.upper()) if isinstance(verbosity, str) else verbosity
+    )
 
 
 def get_verbosity():

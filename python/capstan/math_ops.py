@@ -9,14 +9,15 @@ from capstan.convert import convert_to_tensor
 from capstan.elements import Tensor
 from capstan.graph import name_scope
 
-
-# --- Binary -----------------------------------------------------------------------------------------
+# --- Binary -------------------------------------------------------------------------------------
 
 
 def add(x, y, name=None):
     with name_scope(name, "Add", [x]) as scope:
         x, y = _pair(x, y)
-        return apply_op("Add" if x.dtype.base_dtype is dtypes.string else "AddV2", x=x, y=y, name=scope)
+        return apply_op(
+            "Add" if x.dtype.base_dtype is dtypes.string else "AddV2", x=x, y=y, name=scope
+        )
 
 
 def _pair(x, y):
@@ -41,15 +42,21 @@ def negative(x, name=None):
 
 
 _TRUE_DIVISION = {
-    dtypes.uint8: dtypes.float32, dtypes.int8: dtypes.float32, dtypes.uint16: dtypes.float32,
-    dtypes.int16: dtypes.float32, dtypes.int32: dtypes.float64, dtypes.int64: dtypes.float64,
+    dtypes.uint8: dtypes.float32,
+    dtypes.int8: dtypes.float32,
+    dtypes.uint16: dtypes.float32,
+    dtypes.int16: dtypes.float32,
+    dtypes.int32: dtypes.float64,
+    dtypes.int64: dtypes.float64,
 }
 
 
 def _same_types(x, y, what):
     if x.dtype.base_dtype is not y.dtype.base_dtype:
-        raise TypeError("`x` and `y` must have the same dtype for %s, got %r != %r." % (
-            what, x.dtype.base_dtype, y.dtype.base_dtype))
+        raise TypeError(
+            "`x` and `y` must have the same dtype for %s, got %r != %r."
+            % (what, x.dtype.base_dtype, y.dtype.base_dtype)
+        )
 
 
 def _true_divide(x, y, scope):
@@ -115,7 +122,7 @@ def not_equal(x, y, name=None):
     return apply_op("NotEqual", x=x, y=y, name=name)
 
 
-# --- Unary and casts --------------------------------------------------------------------------------
+# --- Unary and casts ----------------------------------------------------------------------------
 
 
 def abs(x, name=None):
@@ -149,11 +156,13 @@ def saturate_cast(value, dtype, name=None):
         value = convert_to_tensor(value, name="value")
         target = dtypes.as_dtype(dtype).base_dtype
         if value.dtype.min < target.min:
-            value = apply_op("Maximum", x=value, y=convert_to_tensor(
-                target.min, dtype=value.dtype, name="min"))
+            value = apply_op(
+                "Maximum", x=value, y=convert_to_tensor(target.min, dtype=value.dtype, name="min")
+            )
         if value.dtype.max > target.max:
-            value = apply_op("Minimum", x=value, y=convert_to_tensor(
-                target.max, dtype=value.dtype, name="max"))
+            value = apply_op(
+                "Minimum", x=value, y=convert_to_tensor(target.max, dtype=value.dtype, name="max")
+            )
         return cast(value, target, name=scope)
 
 
@@ -181,8 +190,10 @@ def clip_by_value(t, clip_value_min, clip_value_max, name=None):
 
 def add_n(inputs, name=None):
     if not isinstance(inputs, (list, tuple)) or not inputs:
-        raise ValueError("inputs must be an iterable of at least one Tensor/IndexedSlices with the "
-                         "same dtype and shape")
+        raise ValueError(
+            "inputs must be an iterable of at least one Tensor/IndexedSlices with the "
+            "same dtype and shape"
+        )
     inputs = convert.convert_n_to_tensor(inputs)
     if len(inputs) == 1:
         return apply_op("Identity", input=inputs[0], name=name) if name else inputs[0]
@@ -193,7 +204,7 @@ def accumulate_n(inputs, shape=None, tensor_dtype=None, name=None):
     return add_n(inputs, name=name or "AccumulateNV2")
 
 
-# --- Reductions -------------------------------------------------------------------------------------
+# --- Reductions ---------------------------------------------------------------------------------
 
 
 def _reduction_axes(x, axis):
@@ -215,15 +226,21 @@ def _either(new, old, new_name, old_name):
 
 
 def _reduction(op_type):
-    def reduce(input_tensor, axis=None, keepdims=None, name=None, reduction_indices=None,
-               keep_dims=None):
+    def reduce(
+        input_tensor, axis=None, keepdims=None, name=None, reduction_indices=None, keep_dims=None
+    ):
         axis = _either(axis, reduction_indices, "axis", "reduction_indices")
         keep = _either(keepdims, keep_dims, "keepdims", "keep_dims")
         if isinstance(keep, str):  # 1.x: (input_tensor, axis, keep_dims, name)
             name, keep = keep, None
         x = convert_to_tensor(input_tensor, name="input" if name is None else None)
-        reduced = apply_op(op_type, input=x, reduction_indices=_reduction_axes(x, axis),
-                           keep_dims=bool(keep), name=name)
+        reduced = apply_op(
+            op_type,
+            input=x,
+            reduction_indices=_reduction_axes(x, axis),
+            keep_dims=bool(keep),
+            name=name,
+        )
         if axis is None and not keep:
             reduced.set_shape([])  # which the engine cannot know where the rank is unknown
         return reduced
@@ -241,8 +258,9 @@ reduce_all = _reduction("All")
 reduce_any = _reduction("Any")
 
 
-def reduce_logsumexp(input_tensor, axis=None, keepdims=None, name=None, reduction_indices=None,
-                     keep_dims=None):
+def reduce_logsumexp(
+    input_tensor, axis=None, keepdims=None, name=None, reduction_indices=None, keep_dims=None
+):
     axis = _either(axis, reduction_indices, "axis", "reduction_indices")
     keep = bool(_either(keepdims, keep_dims, "keepdims", "keep_dims"))
     with name_scope(name, "ReduceLogSumExp", [input_tensor]) as scope:
@@ -256,14 +274,24 @@ def reduce_logsumexp(input_tensor, axis=None, keepdims=None, name=None, reductio
 
 def argmax(input, axis=None, name=None, dimension=None, output_type=dtypes.int64):
     axis = _either(axis, dimension, "axis", "dimension")
-    return apply_op("ArgMax", input=input, dimension=0 if axis is None else axis,
-                    output_type=output_type, name=name)
+    return apply_op(
+        "ArgMax",
+        input=input,
+        dimension=0 if axis is None else axis,
+        output_type=output_type,
+        name=name,
+    )
 
 
 def argmin(input, axis=None, name=None, dimension=None, output_type=dtypes.int64):
     axis = _either(axis, dimension, "axis", "dimension")
-    return apply_op("ArgMin", input=input, dimension=0 if axis is None else axis,
-                    output_type=output_type, name=name)
+    return apply_op(
+        "ArgMin",
+        input=input,
+        dimension=0 if axis is None else axis,
+        output_type=output_type,
+        name=name,
+    )
 
 
 def arg_max(input, dimension, output_type=dtypes.int64, name=None):
@@ -290,11 +318,20 @@ def range(start, limit=None, delta=1, dtype=None, name="range"):
 _RANGE_ORDER = [dtypes.int32, dtypes.int64, dtypes.float16, dtypes.float32, dtypes.float64]
 
 
-# --- Matrix products --------------------------------------------------------------------------------
+# --- Matrix products ----------------------------------------------------------------------------
 
 
-def matmul(a, b, transpose_a=False, transpose_b=False, adjoint_a=False, adjoint_b=False,
-           a_is_sparse=False, b_is_sparse=False, name=None):
+def matmul(
+    a,
+    b,
+    transpose_a=False,
+    transpose_b=False,
+    adjoint_a=False,
+    adjoint_b=False,
+    a_is_sparse=False,
+    b_is_sparse=False,
+    name=None,
+):
     with name_scope(name, "MatMul", [a, b]) as scope:
         a = convert_to_tensor(a, name="a")
         b = convert_to_tensor(b, dtype_hint=a.dtype.base_dtype, name="b")
@@ -309,7 +346,7 @@ def batch_matmul(x, y, adj_x=False, adj_y=False, name=None):
     return matmul(x, y, adjoint_a=adj_x, adjoint_b=adj_y, name=name)
 
 
-# --- Operators --------------------------------------------------------------------------------------
+# --- Operators ----------------------------------------------------------------------------------
 
 
 def _binary_operator(symbol, name, function):
@@ -344,16 +381,26 @@ def operators():
     """The special methods that tensors and variables share."""
     table = {}
     for symbol, name, function in (
-        ("add", "add", _op2("AddV2")), ("sub", "sub", _op2("Sub")), ("mul", "mul", _op2("Mul")),
-        ("truediv", "truediv", _true_divide), ("floordiv", "floordiv", _op2("FloorDiv")),
+        ("add", "add", _op2("AddV2")),
+        ("sub", "sub", _op2("Sub")),
+        ("mul", "mul", _op2("Mul")),
+        ("truediv", "truediv", _true_divide),
+        ("floordiv", "floordiv", _op2("FloorDiv")),
         ("div", "div", lambda x, y, scope: div(x, y, name=scope)),
-        ("mod", "mod", _op2("FloorMod")), ("pow", "pow", _op2("Pow")),
-        ("matmul", "matmul", _matmul_operator), ("and", "and", _op2("LogicalAnd")),
-        ("or", "or", _op2("LogicalOr")), ("xor", "xor", _xor_operator),
+        ("mod", "mod", _op2("FloorMod")),
+        ("pow", "pow", _op2("Pow")),
+        ("matmul", "matmul", _matmul_operator),
+        ("and", "and", _op2("LogicalAnd")),
+        ("or", "or", _op2("LogicalOr")),
+        ("xor", "xor", _xor_operator),
     ):
         table.update(_binary_operator(symbol, name, function))
-    for symbol, op_type in (("lt", "Less"), ("le", "LessEqual"), ("gt", "Greater"),
-                            ("ge", "GreaterEqual")):
+    for symbol, op_type in (
+        ("lt", "Less"),
+        ("le", "LessEqual"),
+        ("gt", "Greater"),
+        ("ge", "GreaterEqual"),
+    ):
         table["__%s__" % symbol] = lambda x, y, op_type=op_type: apply_op(op_type, x=x, y=y)
     table["__neg__"] = lambda x: apply_op("Neg", x=x)
     table["__abs__"] = lambda x: abs(x)

@@ -8,9 +8,18 @@ summary and example messages, at a hundredth of the import time of the full libr
 import struct
 
 _SCALARS = {
-    "int32": (0, 0), "int64": (0, 0), "uint32": (0, 0), "uint64": (0, 0), "bool": (0, False),
-    "enum": (0, 0), "string": (2, ""), "bytes": (2, b""), "float": (5, 0.0), "double": (1, 0.0),
-    "fixed32": (5, 0), "fixed64": (1, 0),
+    "int32": (0, 0),
+    "int64": (0, 0),
+    "uint32": (0, 0),
+    "uint64": (0, 0),
+    "bool": (0, False),
+    "enum": (0, 0),
+    "string": (2, ""),
+    "bytes": (2, b""),
+    "float": (5, 0.0),
+    "double": (1, 0.0),
+    "fixed32": (5, 0),
+    "fixed64": (1, 0),
 }
 _STRUCTS = {"float": "<f", "double": "<d", "fixed32": "<I", "fixed64": "<Q"}
 
@@ -265,7 +274,7 @@ def _rebuild(kind, data):
     return kind.FromString(data)
 
 
-# --- The wire format --------------------------------------------------------------------------------
+# --- The wire format ----------------------------------------------------------------------------
 
 
 def _varint(number):
@@ -384,7 +393,11 @@ def _decode_entry(message, field, payload):
         if number == 1:
             key = _decode_one(field.key, inner)
         elif number == 2:
-            value = _decode_one(field.type, inner) if field.scalar else field.message().FromString(inner)
+            value = (
+                _decode_one(field.type, inner)
+                if field.scalar
+                else field.message().FromString(inner)
+            )
     getattr(message, field.name)[key] = value
 
 
@@ -400,13 +413,15 @@ def _decode_field(message, field, wire, payload):
             getattr(message, field.name).MergeFromString(payload)
     elif field.repeated:
         packed = wire == 2 and field.type not in ("string", "bytes")
-        values = _decode_packed(field.type, payload) if packed else [_decode_one(field.type, payload)]
+        values = (
+            _decode_packed(field.type, payload) if packed else [_decode_one(field.type, payload)]
+        )
         getattr(message, field.name).extend(values)
     else:
         setattr(message, field.name, _decode_one(field.type, payload))
 
 
-# --- Text -------------------------------------------------------------------------------------------
+# --- Text ---------------------------------------------------------------------------------------
 
 
 def _text_of(kind, value):

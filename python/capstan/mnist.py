@@ -14,15 +14,27 @@ import numpy as np
 Datasets = collections.namedtuple("Datasets", ["train", "validation", "test"])
 
 DEBIAN_FOLDER = "/usr/share/datasets/fashion-mnist"
-_FILES = ("train-images-idx3-ubyte", "train-labels-idx1-ubyte", "t10k-images-idx3-ubyte",
-          "t10k-labels-idx1-ubyte")
+_FILES = (
+    "train-images-idx3-ubyte",
+    "train-labels-idx1-ubyte",
+    "t10k-images-idx3-ubyte",
+    "t10k-labels-idx1-ubyte",
+)
 
 
 class DataSet:
     """Images as rows of 784 numbers in [0, 1] (or as pixels with reshape=False), and their labels."""
 
-    def __init__(self, images, labels, fake_data=False, one_hot=False, dtype=np.float32, reshape=True,
-                 seed=None):
+    def __init__(
+        self,
+        images,
+        labels,
+        fake_data=False,
+        one_hot=False,
+        dtype=np.float32,
+        reshape=True,
+        seed=None,
+    ):
         self._fake, self._one_hot = fake_data, one_hot
         self._random = np.random if seed is None else np.random.RandomState(seed)
         self._dtype = np.dtype(getattr(dtype, "as_numpy_dtype", dtype))
@@ -94,35 +106,55 @@ class DataSet:
         return [[1] * 784 for _ in range(batch_size)], [label for _ in range(batch_size)]
 
 
-def read_data_sets(train_dir, fake_data=False, one_hot=False, dtype=np.float32, reshape=True,
-                   validation_size=5000, seed=None, source_url=None):
+def read_data_sets(
+    train_dir,
+    fake_data=False,
+    one_hot=False,
+    dtype=np.float32,
+    reshape=True,
+    validation_size=5000,
+    seed=None,
+    source_url=None,
+):
     """(train, validation, test). `source_url` is never asked: nothing here reaches for the network."""
     if fake_data:
-        fakes = [DataSet([], [], fake_data=True, one_hot=one_hot, dtype=dtype, seed=seed)
-                 for _ in range(3)]
+        fakes = [
+            DataSet([], [], fake_data=True, one_hot=one_hot, dtype=dtype, seed=seed)
+            for _ in range(3)
+        ]
         return Datasets(*fakes)
     arrays = _find(train_dir)
     images, labels, test_images, test_labels = arrays
     if not 0 <= validation_size <= len(images):
-        raise ValueError("Validation size should be between 0 and %d. Received: %d."
-                         % (len(images), validation_size))
+        raise ValueError(
+            "Validation size should be between 0 and %d. Received: %d."
+            % (len(images), validation_size)
+        )
     if one_hot:
         labels, test_labels = dense_to_one_hot(labels, 10), dense_to_one_hot(test_labels, 10)
     cut = validation_size
     options = dict(dtype=dtype, reshape=reshape, seed=seed, one_hot=one_hot)
-    return Datasets(DataSet(images[cut:], labels[cut:], **options),
-                    DataSet(images[:cut], labels[:cut], **options),
-                    DataSet(test_images, test_labels, **options))
+    return Datasets(
+        DataSet(images[cut:], labels[cut:], **options),
+        DataSet(images[:cut], labels[:cut], **options),
+        DataSet(test_images, test_labels, **options),
+    )
 
 
 def _find(folder):
-    for place, label in ((folder, "MNIST files in %s" % folder),
-                         (DEBIAN_FOLDER, "Debian's fashion-mnist in %s" % DEBIAN_FOLDER)):
+    for place, label in (
+        (folder, "MNIST files in %s" % folder),
+        (DEBIAN_FOLDER, "Debian's fashion-mnist in %s" % DEBIAN_FOLDER),
+    ):
         paths = [_file_in(place, name) for name in _FILES]
         if all(paths):
             _say(label)
-            return (extract_images(paths[0]), extract_labels(paths[1]), extract_images(paths[2]),
-                    extract_labels(paths[3]))
+            return (
+                extract_images(paths[0]),
+                extract_labels(paths[1]),
+                extract_images(paths[2]),
+                extract_labels(paths[3]),
+            )
     from capstan import digits
 
     _say("digits drawn by Capstan (no idx files in %s, no dataset-fashion-mnist)" % folder)
@@ -151,8 +183,10 @@ def _idx(source, magic, ranks):
     head = 4 * (1 + ranks)
     numbers = np.frombuffer(data[:head], ">u4")
     if len(numbers) != 1 + ranks or numbers[0] != magic:
-        raise ValueError("Invalid magic number in %s: this is not an idx file of %s"
-                         % (name, "images" if ranks == 3 else "labels"))
+        raise ValueError(
+            "Invalid magic number in %s: this is not an idx file of %s"
+            % (name, "images" if ranks == 3 else "labels")
+        )
     shape = tuple(int(n) for n in numbers[1:])
     if len(data) - head != int(np.prod(shape)):
         raise ValueError("%s holds %d bytes, but announces %s" % (name, len(data) - head, shape))

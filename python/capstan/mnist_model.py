@@ -29,7 +29,9 @@ def inference(images, hidden1_units, hidden2_units):
 
 def loss(logits, labels):
     labels = math_ops.to_int64(labels)
-    each = nn_ops.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=logits, name="xentropy")
+    each = nn_ops.sparse_softmax_cross_entropy_with_logits(
+        labels=labels, logits=logits, name="xentropy"
+    )
     return math_ops.reduce_mean(each, name="xentropy_mean")
 
 

@@ -1,6 +1,7 @@
 """tf.train.ExponentialMovingAverage: shadows of variables that follow them slowly."""
 
-from capstan import _capstan, array_ops, control_ops, convert, graph as graphs, math_ops, variables
+from capstan import _capstan, array_ops, control_ops, convert, math_ops, variables
+from capstan import graph as graphs
 from capstan.apply import apply_op
 from capstan.graph import GraphKeys, name_scope
 from capstan.variables import Variable
@@ -43,8 +44,11 @@ class ExponentialMovingAverage:
                 graphs.add_to_collection(GraphKeys.GLOBAL_VARIABLES, made)
                 return made
             with graphs.colocate_with(var.op), name_scope(None):
-                return Variable(lambda: array_ops.zeros(var.shape, var.dtype.base_dtype),
-                                trainable=False, name=var.op.name + "/" + self._name)
+                return Variable(
+                    lambda: array_ops.zeros(var.shape, var.dtype.base_dtype),
+                    trainable=False,
+                    name=var.op.name + "/" + self._name,
+                )
 
     def _current_decay(self):
         decay = convert.convert_to_tensor(self._decay, name="decay")
@@ -59,7 +63,9 @@ class ExponentialMovingAverage:
             with graphs.colocate_with(average.op):
                 rest = math_ops.cast(1.0 - decay, average.dtype.base_dtype)
                 value = convert.convert_to_tensor(var)
-                return variables.assign_sub(average, (average._as_tensor() - value) * rest, name=scope)
+                return variables.assign_sub(
+                    average, (average._as_tensor() - value) * rest, name=scope
+                )
 
     def average(self, var):
         return self._averages.get(self._key(var))

@@ -29,7 +29,7 @@ def _real_path(path):
     """`path` with second names replaced: "compat.v1.nn" is "nn"."""
     for alias, target in names.ALIASES.items():
         if path == alias or path.startswith(alias + "."):
-            rest = path[len(alias):]
+            rest = path[len(alias) :]
             return (target + rest).strip(".")
     return path
 
@@ -41,9 +41,13 @@ def _below(path, tops):
 def _known(path):
     real = _real_path(path)
     parent, _, last = real.rpartition(".")
-    return (real in names.TABLE or path in names.ALIASES or _below(real, names.OPEN)
-            or _table(parent).get(last, ("", ""))[1] is None
-            or any(key.startswith(path + ".") for key in (*names.TABLE, *names.ALIASES)))
+    return (
+        real in names.TABLE
+        or path in names.ALIASES
+        or _below(real, names.OPEN)
+        or _table(parent).get(last, ("", ""))[1] is None
+        or any(key.startswith(path + ".") for key in (*names.TABLE, *names.ALIASES))
+    )
 
 
 def _fetch(entry):
@@ -96,8 +100,10 @@ def missing(path, name):
     same = sorted(full for full in everything if full.rpartition(".")[2] == name)
     hint = "; the nearest name is %s" % (same or near)[0] if same or near else ""
     place = program_line()
-    return MissingName("%s does not exist in Capstan%s%s" % (
-        wanted, " (%s)" % place if place else "", hint), name=name)
+    return MissingName(
+        "%s does not exist in Capstan%s%s" % (wanted, " (%s)" % place if place else "", hint),
+        name=name,
+    )
 
 
 def module_getattr(path):
@@ -202,8 +208,13 @@ class _Finder:
 def _shown(name, module):
     """A module of capstan under TensorFlow's name. Its names are shared, not copied behind its back."""
     made = types.ModuleType(name, module.__doc__)
-    made.__dict__.update({k: v for k, v in module.__dict__.items() if k not in (
-        "__name__", "__loader__", "__spec__", "__package__", "__path__")})
+    made.__dict__.update(
+        {
+            k: v
+            for k, v in module.__dict__.items()
+            if k not in ("__name__", "__loader__", "__spec__", "__package__", "__path__")
+        }
+    )
     return made
 
 

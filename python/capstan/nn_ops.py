@@ -21,8 +21,11 @@ def xw_plus_b(x, weights, biases, name=None):
 
 
 def _layer_inputs(x, weights, biases):
-    return (convert_to_tensor(x, name="x"), convert_to_tensor(weights, name="weights"),
-            convert_to_tensor(biases, name="biases"))
+    return (
+        convert_to_tensor(x, name="x"),
+        convert_to_tensor(weights, name="weights"),
+        convert_to_tensor(biases, name="biases"),
+    )
 
 
 def bias_add(value, bias, data_format=None, name=None):
@@ -83,14 +86,15 @@ softmax = _over_last_axis("Softmax")
 log_softmax = _over_last_axis("LogSoftmax")
 
 
-# --- Cross entropies --------------------------------------------------------------------------------
+# --- Cross entropies ----------------------------------------------------------------------------
 
 
 def _flatten_outer_dims(logits):
     """[d0, ..., dn] as [d0 * ..., dn]."""
     rank = array_ops.rank(logits)
-    last = array_ops.slice_(array_ops._shape(logits, optimize=False),
-                            [math_ops.subtract(rank, 1)], [1])
+    last = array_ops.slice_(
+        array_ops._shape(logits, optimize=False), [math_ops.subtract(rank, 1)], [1]
+    )
     return reshape(logits, array_ops.concat([[-1], last], 0))
 
 
@@ -106,8 +110,9 @@ def _cross_entropy_scope(name, scope_name, logits, labels, stop):
         static_shape = logits.shape
         flat_logits = _flatten_outer_dims(logits)
         flat_labels = _flatten_outer_dims(labels)
-        cost = apply_op("SoftmaxCrossEntropyWithLogits", features=flat_logits, labels=flat_labels,
-                        name=scope)[0]
+        cost = apply_op(
+            "SoftmaxCrossEntropyWithLogits", features=flat_logits, labels=flat_labels, name=scope
+        )[0]
         output_shape = array_ops.slice_(input_shape, [0], [math_ops.subtract(input_rank, 1)])
         cost = reshape(cost, output_shape)
         if static_shape.ndims is not None:
@@ -129,14 +134,16 @@ def _ordered(labels, logits, positional, what):
     return labels, logits
 
 
-def softmax_cross_entropy_with_logits(*positional, labels=None, logits=None, dim=-1, name=None,
-                                      axis=None):
+def softmax_cross_entropy_with_logits(
+    *positional, labels=None, logits=None, dim=-1, name=None, axis=None
+):
     labels, logits = _ordered(labels, logits, positional, "softmax_cross_entropy_with_logits")
     return _cross_entropy_scope(name, "softmax_cross_entropy_with_logits_sg", logits, labels, True)
 
 
-def softmax_cross_entropy_with_logits_v2(*positional, labels=None, logits=None, dim=-1, name=None,
-                                         axis=None):
+def softmax_cross_entropy_with_logits_v2(
+    *positional, labels=None, logits=None, dim=-1, name=None, axis=None
+):
     labels, logits = _ordered(labels, logits, positional, "softmax_cross_entropy_with_logits_v2")
     return _cross_entropy_scope(name, "softmax_cross_entropy_with_logits", logits, labels, False)
 
@@ -154,15 +161,17 @@ def sparse_softmax_cross_entropy_with_logits(*positional, labels=None, logits=No
         if rank == 2:
             return apply_op(op, features=logits, labels=labels, name=op)[0]
         classes = array_ops._shape(logits, optimize=False)[array_ops.rank(logits) - 1]
-        flat = apply_op(op, features=reshape(logits, [-1, classes]), labels=reshape(labels, [-1]),
-                        name=op)[0]
+        flat = apply_op(
+            op, features=reshape(logits, [-1, classes]), labels=reshape(labels, [-1]), name=op
+        )[0]
         cost = reshape(flat, labels_shape)
         cost.set_shape(labels.shape)
         return cost
 
 
-def sigmoid_cross_entropy_with_logits(*positional, labels=None, logits=None, name=None,
-                                      targets=None):
+def sigmoid_cross_entropy_with_logits(
+    *positional, labels=None, logits=None, name=None, targets=None
+):
     labels = math_ops._either(labels, targets, "labels", "targets")
     what = "sigmoid_cross_entropy_with_logits"
     labels, logits = _ordered(labels, logits, positional, what)
@@ -180,8 +189,9 @@ def sigmoid_cross_entropy_with_logits(*positional, labels=None, logits=None, nam
         return math_ops.add(linear_part, log_part, name=scope)
 
 
-def weighted_cross_entropy_with_logits(labels=None, logits=None, pos_weight=None, name=None,
-                                       targets=None):
+def weighted_cross_entropy_with_logits(
+    labels=None, logits=None, pos_weight=None, name=None, targets=None
+):
     labels = math_ops._either(labels, targets, "labels", "targets")
     with name_scope(name, "logistic_loss", [logits, labels]) as scope:
         logits = convert_to_tensor(logits, name="logits")

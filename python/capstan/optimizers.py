@@ -1,7 +1,8 @@
 """tf.train.Optimizer and its kin. The steps of ours are the engine's; a subclass that overrides one of
 them, or an optimizer that a program writes, is called by the engine through the same interface."""
 
-from capstan import _capstan, control_ops, convert, graph as graphs, launcher
+from capstan import _capstan, control_ops, convert, launcher
+from capstan import graph as graphs
 from capstan.elements import Tensor
 from capstan.graph import GraphKeys
 from capstan.variable_scope import get_variable_scope
@@ -26,34 +27,62 @@ class Optimizer:
     def get_name(self):
         return self._name
 
-    def minimize(self, loss, global_step=None, var_list=None, gate_gradients=GATE_OP,
-                 aggregation_method=None, colocate_gradients_with_ops=False, name=None,
-                 grad_loss=None):
+    def minimize(
+        self,
+        loss,
+        global_step=None,
+        var_list=None,
+        gate_gradients=GATE_OP,
+        aggregation_method=None,
+        colocate_gradients_with_ops=False,
+        name=None,
+        grad_loss=None,
+    ):
         grads_and_vars = self.compute_gradients(
-            loss, var_list=var_list, gate_gradients=gate_gradients,
+            loss,
+            var_list=var_list,
+            gate_gradients=gate_gradients,
             aggregation_method=aggregation_method,
-            colocate_gradients_with_ops=colocate_gradients_with_ops, grad_loss=grad_loss)
+            colocate_gradients_with_ops=colocate_gradients_with_ops,
+            grad_loss=grad_loss,
+        )
         if not any(gradient is not None for gradient, _ in grads_and_vars):
             raise ValueError(
                 "No gradients provided for any variable, check your graph for ops that do not support "
                 "gradients, between variables %s and loss %s."
-                % ([str(v) for _, v in grads_and_vars], loss))
+                % ([str(v) for _, v in grads_and_vars], loss)
+            )
         return self.apply_gradients(grads_and_vars, global_step=global_step, name=name)
 
-    def compute_gradients(self, loss, var_list=None, gate_gradients=GATE_OP, aggregation_method=None,
-                          colocate_gradients_with_ops=False, grad_loss=None):
+    def compute_gradients(
+        self,
+        loss,
+        var_list=None,
+        gate_gradients=GATE_OP,
+        aggregation_method=None,
+        colocate_gradients_with_ops=False,
+        grad_loss=None,
+    ):
         if callable(loss):
             loss = loss()
         if gate_gradients not in (self.GATE_NONE, self.GATE_OP, self.GATE_GRAPH):
-            raise ValueError("gate_gradients must be one of: Optimizer.GATE_NONE, Optimizer.GATE_OP, "
-                             "Optimizer.GATE_GRAPH. Not %s" % (gate_gradients,))
+            raise ValueError(
+                "gate_gradients must be one of: Optimizer.GATE_NONE, Optimizer.GATE_OP, "
+                "Optimizer.GATE_GRAPH. Not %s" % (gate_gradients,)
+            )
         variables = _flat(trainable_variables() if var_list is None else var_list)
         if not variables:
             raise ValueError("No variables to optimize.")
         launcher.minimized(loss)
         gradients = _capstan.compute_gradients(
-            loss.graph, convert.convert_to_tensor(loss), variables, grad_loss, gate_gradients,
-            aggregation_method or 0, bool(colocate_gradients_with_ops))
+            loss.graph,
+            convert.convert_to_tensor(loss),
+            variables,
+            grad_loss,
+            gate_gradients,
+            aggregation_method or 0,
+            bool(colocate_gradients_with_ops),
+        )
         return list(zip(gradients, variables))
 
     def apply_gradients(self, grads_and_vars, global_step=None, name=None):
@@ -61,13 +90,21 @@ class Optimizer:
         if not pairs:
             raise ValueError("No variables provided.")
         if not any(g is not None for g, _ in pairs):
-            raise ValueError("No gradients provided for any variable: %s." % ([str(v) for _, v in pairs],))
+            raise ValueError(
+                "No gradients provided for any variable: %s." % ([str(v) for _, v in pairs],)
+            )
         self._given_variables.update((v._variable, v) for _, v in pairs)
         self._graph = pairs[0][1].graph
         with self._graph.as_default():
             self._engine().set_slot_scope(get_variable_scope().name)
-            op = _capstan.apply_gradients(self._graph, self._engine(), [g for g, _ in pairs],
-                                          [v for _, v in pairs], global_step, name or "")
+            op = _capstan.apply_gradients(
+                self._graph,
+                self._engine(),
+                [g for g, _ in pairs],
+                [v for _, v in pairs],
+                global_step,
+                name or "",
+            )
             self._adopt()
         train_ops = self._graph.get_collection_ref(GraphKeys.TRAIN_OP)
         if op not in train_ops:
@@ -78,7 +115,9 @@ class Optimizer:
 
     def _engine(self):
         if self._engine_object is None:
-            self._engine_object = _capstan.PythonOptimizer(self, self._name, bool(self._use_locking))
+            self._engine_object = _capstan.PythonOptimizer(
+                self, self._name, bool(self._use_locking)
+            )
         return self._engine_object
 
     def _adopt(self):
@@ -108,7 +147,9 @@ class Optimizer:
         raise NotImplementedError("%s does not say how a gradient is applied" % type(self).__name__)
 
     def _apply_sparse(self, grad, var):
-        raise NotImplementedError("%s does not say how a sparse gradient is applied" % type(self).__name__)
+        raise NotImplementedError(
+            "%s does not say how a sparse gradient is applied" % type(self).__name__
+        )
 
     def _finish(self, update_ops, name_scope):
         return control_ops.group(*update_ops, name=name_scope)
@@ -130,17 +171,21 @@ class Optimizer:
         return named[var._variable]
 
     def _get_or_make_slot(self, var, val, slot_name, op_name):
-        return self._make_slot(var, lambda: convert.convert_to_tensor(val, name="initial_value"),
-                               slot_name, op_name)
+        return self._make_slot(
+            var, lambda: convert.convert_to_tensor(val, name="initial_value"), slot_name, op_name
+        )
 
-    def _get_or_make_slot_with_initializer(self, var, initializer, shape, dtype, slot_name, op_name):
+    def _get_or_make_slot_with_initializer(
+        self, var, initializer, shape, dtype, slot_name, op_name
+    ):
         return self._make_slot(var, lambda: initializer(shape, dtype=dtype), slot_name, op_name)
 
     def _zeros_slot(self, var, slot_name, op_name):
         from capstan import array_ops
 
-        return self._make_slot(var, lambda: array_ops.zeros(var.shape, var.dtype.base_dtype),
-                               slot_name, op_name)
+        return self._make_slot(
+            var, lambda: array_ops.zeros(var.shape, var.dtype.base_dtype), slot_name, op_name
+        )
 
     def get_slot(self, var, name):
         found = self._slots.get(name, {}).get(var._variable)
@@ -177,8 +222,10 @@ def _checked_gradient(gradient, variable):
     if gradient is None or isinstance(gradient, Tensor):
         return gradient
     if hasattr(gradient, "indices"):
-        raise NotImplementedError("the gradient of %s holds single rows (IndexedSlices): the engine applies "
-                                  "dense gradients only" % variable.name)
+        raise NotImplementedError(
+            "the gradient of %s holds single rows (IndexedSlices): the engine applies "
+            "dense gradients only" % variable.name
+        )
     return convert.convert_to_tensor(gradient)
 
 
@@ -199,7 +246,9 @@ class _Ours(Optimizer):
 
     def _engine(self):
         if self._engine_object is None:
-            overridden = any(getattr(type(self), step) is not getattr(_Ours, step) for step in _STEPS)
+            overridden = any(
+                getattr(type(self), step) is not getattr(_Ours, step) for step in _STEPS
+            )
             self._engine_object = super()._engine() if overridden else self._builtin()
         return self._engine_object
 
@@ -226,38 +275,72 @@ class GradientDescentOptimizer(_Ours):
         self._learning_rate = learning_rate
 
     def _make(self):
-        return _capstan.gradient_descent(self._hyper(self._learning_rate), self._use_locking, self._name)
+        return _capstan.gradient_descent(
+            self._hyper(self._learning_rate), self._use_locking, self._name
+        )
 
 
 class MomentumOptimizer(_Ours):
-    def __init__(self, learning_rate, momentum, use_locking=False, name="Momentum", use_nesterov=False):
+    def __init__(
+        self, learning_rate, momentum, use_locking=False, name="Momentum", use_nesterov=False
+    ):
         super().__init__(use_locking, name)
-        self._learning_rate, self._momentum, self._use_nesterov = learning_rate, momentum, use_nesterov
+        self._learning_rate, self._momentum, self._use_nesterov = (
+            learning_rate,
+            momentum,
+            use_nesterov,
+        )
 
     def _make(self):
-        return _capstan.momentum(self._hyper(self._learning_rate), self._hyper(self._momentum),
-                                 self._use_locking, self._name, self._use_nesterov)
+        return _capstan.momentum(
+            self._hyper(self._learning_rate),
+            self._hyper(self._momentum),
+            self._use_locking,
+            self._name,
+            self._use_nesterov,
+        )
 
 
 class AdagradOptimizer(_Ours):
-    def __init__(self, learning_rate, initial_accumulator_value=0.1, use_locking=False, name="Adagrad"):
+    def __init__(
+        self, learning_rate, initial_accumulator_value=0.1, use_locking=False, name="Adagrad"
+    ):
         if initial_accumulator_value <= 0.0:
-            raise ValueError("initial_accumulator_value must be positive: %s" % initial_accumulator_value)
+            raise ValueError(
+                "initial_accumulator_value must be positive: %s" % initial_accumulator_value
+            )
         super().__init__(use_locking, name)
         self._learning_rate = learning_rate
         self._initial_accumulator_value = initial_accumulator_value
 
     def _make(self):
-        return _capstan.adagrad(self._hyper(self._learning_rate), self._initial_accumulator_value,
-                                self._use_locking, self._name)
+        return _capstan.adagrad(
+            self._hyper(self._learning_rate),
+            self._initial_accumulator_value,
+            self._use_locking,
+            self._name,
+        )
 
 
 class AdamOptimizer(_Ours):
-    def __init__(self, learning_rate=0.001, beta1=0.9, beta2=0.999, epsilon=1e-08, use_locking=False,
-                 name="Adam"):
+    def __init__(
+        self,
+        learning_rate=0.001,
+        beta1=0.9,
+        beta2=0.999,
+        epsilon=1e-08,
+        use_locking=False,
+        name="Adam",
+    ):
         super().__init__(use_locking, name)
         self._lr, self._beta1, self._beta2, self._epsilon = learning_rate, beta1, beta2, epsilon
 
     def _make(self):
-        return _capstan.adam(self._hyper(self._lr), self._hyper(self._beta1), self._hyper(self._beta2),
-                             self._hyper(self._epsilon), self._use_locking, self._name)
+        return _capstan.adam(
+            self._hyper(self._lr),
+            self._hyper(self._beta1),
+            self._hyper(self._beta2),
+            self._hyper(self._epsilon),
+            self._use_locking,
+            self._name,
+        )

@@ -1,23 +1,32 @@
 """Queues and accumulators: values that one step puts and another takes."""
 
-from capstan import convert, dtypes, graph as graphs
+from capstan import convert, dtypes
+from capstan import graph as graphs
 from capstan.apply import apply_op
 from capstan.shapes import TensorShape
 
 
 def _types(types):
-    return [dtypes.as_dtype(t).base_dtype for t in (types if isinstance(types, (list, tuple)) else [types])]
+    return [
+        dtypes.as_dtype(t).base_dtype
+        for t in (types if isinstance(types, (list, tuple)) else [types])
+    ]
 
 
 def _shapes(shapes, types):
     if shapes is None:
         return None
-    if isinstance(shapes, TensorShape) or not isinstance(shapes, (list, tuple)) or (
-            not shapes or not isinstance(shapes[0], (list, tuple, TensorShape))):
+    if (
+        isinstance(shapes, TensorShape)
+        or not isinstance(shapes, (list, tuple))
+        or (not shapes or not isinstance(shapes[0], (list, tuple, TensorShape)))
+    ):
         shapes = [shapes]
     if len(shapes) != len(types):
-        raise ValueError("Queue shapes must have the same length as dtypes, received len(shapes)=%d, "
-                         "len(dtypes)=%d" % (len(shapes), len(types)))
+        raise ValueError(
+            "Queue shapes must have the same length as dtypes, received len(shapes)=%d, "
+            "len(dtypes)=%d" % (len(shapes), len(types))
+        )
     return [TensorShape(shape) for shape in shapes]
 
 
@@ -40,14 +49,20 @@ class QueueBase:
             vals = [vals[name] for name in self._names]
         vals = list(vals) if isinstance(vals, (list, tuple)) else [vals]
         if len(vals) != len(self._dtypes):
-            raise ValueError("the queue '%s' takes %d components, not %d"
-                             % (self._name, len(self._dtypes), len(vals)))
-        return [convert.convert_to_tensor(val, dtype=dtype, name="component_%d" % i)
-                for i, (val, dtype) in enumerate(zip(vals, self._dtypes))]
+            raise ValueError(
+                "the queue '%s' takes %d components, not %d"
+                % (self._name, len(self._dtypes), len(vals))
+            )
+        return [
+            convert.convert_to_tensor(val, dtype=dtype, name="component_%d" % i)
+            for i, (val, dtype) in enumerate(zip(vals, self._dtypes))
+        ]
 
     def _put(self, op_type, vals, suffix, name):
         with graphs.name_scope(name, "%s_%s" % (self._name, suffix)) as scope:
-            return apply_op(op_type, handle=self._queue_ref, components=self._values(vals), name=scope)
+            return apply_op(
+                op_type, handle=self._queue_ref, components=self._values(vals), name=scope
+            )
 
     def enqueue(self, vals, name=None):
         return self._put("QueueEnqueueV2", vals, "enqueue", name)
@@ -64,13 +79,22 @@ class QueueBase:
         return values[0] if len(values) == 1 else values
 
     def dequeue(self, name=None):
-        taken = apply_op("QueueDequeueV2", handle=self._queue_ref, component_types=self._dtypes,
-                         name=name or "%s_Dequeue" % self._name)
+        taken = apply_op(
+            "QueueDequeueV2",
+            handle=self._queue_ref,
+            component_types=self._dtypes,
+            name=name or "%s_Dequeue" % self._name,
+        )
         return self._taken(taken, self._shapes)
 
     def _take_many(self, op_type, n, suffix, name):
-        taken = apply_op(op_type, handle=self._queue_ref, n=n, component_types=self._dtypes,
-                         name=name or "%s_%s" % (self._name, suffix))
+        taken = apply_op(
+            op_type,
+            handle=self._queue_ref,
+            n=n,
+            component_types=self._dtypes,
+            name=name or "%s_%s" % (self._name, suffix),
+        )
         count = None if convert.is_tensor(n) or suffix == "DequeueUpTo" else n
         return self._taken(taken, [TensorShape([count]).concatenate(s) for s in self._shapes])
 
@@ -81,55 +105,108 @@ class QueueBase:
         return self._take_many("QueueDequeueUpToV2", n, "DequeueUpTo", name)
 
     def close(self, cancel_pending_enqueues=False, name=None):
-        return apply_op("QueueCloseV2", handle=self._queue_ref, name=name or "%s_Close" % self._name,
-                        cancel_pending_enqueues=cancel_pending_enqueues)
+        return apply_op(
+            "QueueCloseV2",
+            handle=self._queue_ref,
+            name=name or "%s_Close" % self._name,
+            cancel_pending_enqueues=cancel_pending_enqueues,
+        )
 
     def size(self, name=None):
         return apply_op("QueueSizeV2", handle=self._queue_ref, name=name or "%s_Size" % self._name)
 
     def is_closed(self, name=None):
-        return apply_op("QueueIsClosedV2", handle=self._queue_ref, name=name or "%s_Is_Closed" % self._name)
+        return apply_op(
+            "QueueIsClosedV2", handle=self._queue_ref, name=name or "%s_Is_Closed" % self._name
+        )
 
 
 class FIFOQueue(QueueBase):
     _op = "FIFOQueueV2"
 
-    def __init__(self, capacity, dtypes, shapes=None, names=None, shared_name=None, name="fifo_queue",
-                 **attrs):
+    def __init__(
+        self,
+        capacity,
+        dtypes,
+        shapes=None,
+        names=None,
+        shared_name=None,
+        name="fifo_queue",
+        **attrs,
+    ):
         types = _types(dtypes)
         dims = _shapes(shapes, types)
-        ref = apply_op(self._op, component_types=types, shapes=dims, capacity=capacity,
-                       shared_name=shared_name, name=name, **attrs)
+        ref = apply_op(
+            self._op,
+            component_types=types,
+            shapes=dims,
+            capacity=capacity,
+            shared_name=shared_name,
+            name=name,
+            **attrs,
+        )
         super().__init__(types, dims, names, ref)
 
 
 class PaddingFIFOQueue(FIFOQueue):
     _op = "PaddingFIFOQueueV2"
 
-    def __init__(self, capacity, dtypes, shapes, names=None, shared_name=None, name="padding_fifo_queue"):
+    def __init__(
+        self, capacity, dtypes, shapes, names=None, shared_name=None, name="padding_fifo_queue"
+    ):
         super().__init__(capacity, dtypes, shapes, names, shared_name, name)
 
 
 class RandomShuffleQueue(FIFOQueue):
     _op = "RandomShuffleQueueV2"
 
-    def __init__(self, capacity, min_after_dequeue, dtypes, shapes=None, names=None, seed=None,
-                 shared_name=None, name="random_shuffle_queue"):
+    def __init__(
+        self,
+        capacity,
+        min_after_dequeue,
+        dtypes,
+        shapes=None,
+        names=None,
+        seed=None,
+        shared_name=None,
+        name="random_shuffle_queue",
+    ):
         seed1, seed2 = graphs.get_seed(seed)
         if seed1 == 0 and seed2 == 0 and seed is not None:
             seed2 = seed
-        super().__init__(capacity, dtypes, shapes, names, shared_name, name, seed=seed1, seed2=seed2,
-                         min_after_dequeue=min_after_dequeue)
+        super().__init__(
+            capacity,
+            dtypes,
+            shapes,
+            names,
+            shared_name,
+            name,
+            seed=seed1,
+            seed2=seed2,
+            min_after_dequeue=min_after_dequeue,
+        )
 
 
 class ConditionalAccumulator:
     """Sums gradients of one variable; gives their mean once enough have come."""
 
-    def __init__(self, dtype, shape=None, shared_name=None, name="conditional_accumulator",
-                 reduction_type="MEAN"):
+    def __init__(
+        self,
+        dtype,
+        shape=None,
+        shared_name=None,
+        name="conditional_accumulator",
+        reduction_type="MEAN",
+    ):
         self._dtype, self._shape = dtypes.as_dtype(dtype).base_dtype, TensorShape(shape)
-        self._ref = apply_op("ResourceConditionalAccumulator", dtype=self._dtype, shape=self._shape,
-                             shared_name=shared_name, reduction_type=reduction_type, name=name)
+        self._ref = apply_op(
+            "ResourceConditionalAccumulator",
+            dtype=self._dtype,
+            shape=self._shape,
+            shared_name=shared_name,
+            reduction_type=reduction_type,
+            name=name,
+        )
 
     accumulator_ref = property(lambda self: self._ref)
     name = property(lambda self: self._ref.op.name)
@@ -139,12 +216,22 @@ class ConditionalAccumulator:
         grad = convert.convert_to_tensor(grad, self._dtype)
         grad.shape.assert_is_compatible_with(self._shape)
         local_step = convert.convert_to_tensor(local_step, dtypes.int64)
-        return apply_op("ResourceAccumulatorApplyGradient", handle=self._ref, local_step=local_step,
-                        gradient=grad, name=name)
+        return apply_op(
+            "ResourceAccumulatorApplyGradient",
+            handle=self._ref,
+            local_step=local_step,
+            gradient=grad,
+            name=name,
+        )
 
     def take_grad(self, num_required, name=None):
-        out = apply_op("ResourceAccumulatorTakeGradient", handle=self._ref, num_required=num_required,
-                       dtype=self._dtype, name=name)
+        out = apply_op(
+            "ResourceAccumulatorTakeGradient",
+            handle=self._ref,
+            num_required=num_required,
+            dtype=self._dtype,
+            name=name,
+        )
         out.set_shape(self._shape)
         return out
 
@@ -153,4 +240,6 @@ class ConditionalAccumulator:
 
     def set_global_step(self, new_global_step, name=None):
         step = convert.convert_to_tensor(new_global_step, dtypes.int64)
-        return apply_op("ResourceAccumulatorSetGlobalStep", handle=self._ref, new_global_step=step, name=name)
+        return apply_op(
+            "ResourceAccumulatorSetGlobalStep", handle=self._ref, new_global_step=step, name=name
+        )

@@ -49,8 +49,15 @@ def random_uniform(shape, minval=0, maxval=None, dtype=dtypes.float32, seed=None
         high = convert_to_tensor(maxval, dtype=dtype, name="max")
         seed1, seed2 = get_seed(seed)
         if dtype.is_integer:
-            return apply_op("RandomUniformInt", shape=dims, minval=low, maxval=high, seed=seed1,
-                            seed2=seed2, name=scope)
+            return apply_op(
+                "RandomUniformInt",
+                shape=dims,
+                minval=low,
+                maxval=high,
+                seed=seed1,
+                seed2=seed2,
+                name=scope,
+            )
         drawn = apply_op("RandomUniform", shape=dims, dtype=dtype, seed=seed1, seed2=seed2)
         return apply_op("AddV2", x=drawn * (high - low), y=low, name=scope)
 

@@ -3,7 +3,7 @@
 import os
 import time
 
-from capstan import _capstan, dtypes, errors, logs, protos
+from capstan import _capstan, errors, logs, protos
 from capstan import global_step as global_steps
 from capstan import graph as graphs
 from capstan.checkpoints import checkpoint_exists, get_checkpoint_mtimes

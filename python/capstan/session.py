@@ -2,7 +2,8 @@
 
 import contextlib
 
-from capstan import _capstan, graph as graphs
+from capstan import _capstan
+from capstan import graph as graphs
 
 
 class BaseSession(_capstan.SessionBase):
@@ -44,8 +45,11 @@ class BaseSession(_capstan.SessionBase):
     def list_devices(self):
         from capstan import protos
 
-        return [protos.NamedDevice(name="/job:localhost/replica:0/task:0/device:CPU:0",
-                                   device_type="CPU")]
+        return [
+            protos.NamedDevice(
+                name="/job:localhost/replica:0/task:0/device:CPU:0", device_type="CPU"
+            )
+        ]
 
 
 class Session(BaseSession):
@@ -101,6 +105,8 @@ def session_for(session, what):
     """The given session, else the default one."""
     session = session if session is not None else get_default_session()
     if session is None:
-        raise ValueError("Cannot %s: no default session is registered. Use `with sess.as_default()` or "
-                         "pass an explicit session=sess." % what)
+        raise ValueError(
+            "Cannot %s: no default session is registered. Use `with sess.as_default()` or "
+            "pass an explicit session=sess." % what
+        )
     return session

@@ -4,7 +4,7 @@ have done so."""
 import sys
 import time
 
-from capstan import errors, logs
+from capstan import checkpoints, errors, logs
 from capstan import graph as graphs
 from capstan.session import Session
 

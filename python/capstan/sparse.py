@@ -6,8 +6,12 @@ from capstan import dtypes
 from capstan.convert import convert_to_tensor
 from capstan.shapes import TensorShape
 
-IndexedSlicesValue = collections.namedtuple("IndexedSlicesValue", ["values", "indices", "dense_shape"])
-SparseTensorValue = collections.namedtuple("SparseTensorValue", ["indices", "values", "dense_shape"])
+IndexedSlicesValue = collections.namedtuple(
+    "IndexedSlicesValue", ["values", "indices", "dense_shape"]
+)
+SparseTensorValue = collections.namedtuple(
+    "SparseTensorValue", ["indices", "values", "dense_shape"]
+)
 
 
 class IndexedSlices:
@@ -78,7 +82,10 @@ class SparseTensor:
 
     def __repr__(self):
         return "SparseTensor(indices=%s, values=%s, dense_shape=%s)" % (
-            self._indices, self._values, self._dense_shape)
+            self._indices,
+            self._values,
+            self._dense_shape,
+        )
 
 
 def convert_to_tensor_or_sparse_tensor(value, dtype=None, name=None):

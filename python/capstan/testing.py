@@ -52,7 +52,9 @@ class TestCase(unittest.TestCase):
         return session_for(None, "evaluate").run(tensors)
 
     def assertAllClose(self, a, b, rtol=1e-6, atol=1e-6, msg=None):
-        np.testing.assert_allclose(np.asarray(a), np.asarray(b), rtol=rtol, atol=atol, err_msg=msg or "")
+        np.testing.assert_allclose(
+            np.asarray(a), np.asarray(b), rtol=rtol, atol=atol, err_msg=msg or ""
+        )
 
     def assertAllEqual(self, a, b, msg=None):
         np.testing.assert_array_equal(np.asarray(a), np.asarray(b), err_msg=msg or "")
@@ -74,14 +76,20 @@ class TestCase(unittest.TestCase):
 class Benchmark:
     """Subclasses hold methods named benchmark...; running them is the program's business."""
 
-    def report_benchmark(self, iters=None, cpu_time=None, wall_time=None, throughput=None, extras=None,
-                         name=None):
+    def report_benchmark(
+        self, iters=None, cpu_time=None, wall_time=None, throughput=None, extras=None, name=None
+    ):
         label = name or "%s.%s" % (type(self).__name__, sys._getframe(1).f_code.co_name)
-        parts = ["%s=%s" % item for item in (("iters", iters), ("wall_time", wall_time),
-                                             ("throughput", throughput)) if item[1] is not None]
+        parts = [
+            "%s=%s" % item
+            for item in (("iters", iters), ("wall_time", wall_time), ("throughput", throughput))
+            if item[1] is not None
+        ]
         print("%s: %s" % (label, ", ".join(parts)))
 
-    def run_op_benchmark(self, sess, op_or_tensor, feed_dict=None, burn_iters=2, min_iters=10, **unused):
+    def run_op_benchmark(
+        self, sess, op_or_tensor, feed_dict=None, burn_iters=2, min_iters=10, **unused
+    ):
         import time
 
         for _ in range(burn_iters):
@@ -104,11 +112,20 @@ def create_local_cluster(num_workers, num_ps, protocol="grpc", worker_config=Non
     """(workers, parameter servers), all in this process."""
     from capstan.cluster import ClusterSpec, Server
 
-    spec = ClusterSpec({"worker": [_free_address() for _ in range(num_workers)],
-                        "ps": [_free_address() for _ in range(num_ps)]})
-    servers = {job: [Server(spec, job_name=job, task_index=i, protocol=protocol, config=config)
-                     for i in range(count)]
-               for job, count, config in (("worker", num_workers, worker_config), ("ps", num_ps, ps_config))}
+    spec = ClusterSpec(
+        {
+            "worker": [_free_address() for _ in range(num_workers)],
+            "ps": [_free_address() for _ in range(num_ps)],
+        }
+    )
+    servers = {
+        job: [
+            Server(spec, job_name=job, task_index=i, protocol=protocol, config=config)
+            for i in range(count)
+        ]
+        for job, count, config in (
+            ("worker", num_workers, worker_config),
+            ("ps", num_ps, ps_config),
+        )
+    }
     return servers["worker"], servers["ps"]
-
-

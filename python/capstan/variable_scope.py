@@ -3,7 +3,8 @@
 import contextlib
 import enum
 
-from capstan import dtypes, graph as graphs
+from capstan import dtypes
+from capstan import graph as graphs
 from capstan.graph import GraphKeys
 from capstan.shapes import TensorShape
 
@@ -43,9 +44,20 @@ def _store():
 class VariableScope:
     """What get_variable takes from its surroundings."""
 
-    def __init__(self, reuse, name="", initializer=None, regularizer=None, caching_device=None,
-                 partitioner=None, custom_getter=None, name_scope="", dtype=dtypes.float32,
-                 use_resource=None, constraint=None):
+    def __init__(
+        self,
+        reuse,
+        name="",
+        initializer=None,
+        regularizer=None,
+        caching_device=None,
+        partitioner=None,
+        custom_getter=None,
+        name_scope="",
+        dtype=dtypes.float32,
+        use_resource=None,
+        constraint=None,
+    ):
         self._reuse, self._name, self._name_scope = reuse, name, name_scope
         self._initializer, self._regularizer = initializer, regularizer
         self._caching_device, self._partitioner = caching_device, partitioner
@@ -94,22 +106,39 @@ class VariableScope:
     def global_variables(self):
         return self.get_collection(GraphKeys.GLOBAL_VARIABLES)
 
-    def get_variable(self, name, shape=None, dtype=None, initializer=None, regularizer=None,
-                     reuse=None, trainable=None, collections=None, caching_device=None,
-                     partitioner=None, validate_shape=True, use_resource=None, custom_getter=None,
-                     constraint=None, **unused):
+    def get_variable(
+        self,
+        name,
+        shape=None,
+        dtype=None,
+        initializer=None,
+        regularizer=None,
+        reuse=None,
+        trainable=None,
+        collections=None,
+        caching_device=None,
+        partitioner=None,
+        validate_shape=True,
+        use_resource=None,
+        custom_getter=None,
+        constraint=None,
+        **unused,
+    ):
         full_name = self._name + "/" + name if self._name else name
         request = dict(
-            name=full_name, shape=shape,
+            name=full_name,
+            shape=shape,
             dtype=self._dtype if dtype is None else dtypes.as_dtype(dtype).base_dtype,
             initializer=self._initializer if initializer is None else initializer,
             regularizer=self._regularizer if regularizer is None else regularizer,
             reuse=self._reuse if reuse is None else reuse,
-            trainable=True if trainable is None else trainable, collections=collections,
+            trainable=True if trainable is None else trainable,
+            collections=collections,
             caching_device=self._caching_device if caching_device is None else caching_device,
             partitioner=self._partitioner if partitioner is None else partitioner,
             validate_shape=validate_shape,
-            constraint=self._constraint if constraint is None else constraint)
+            constraint=self._constraint if constraint is None else constraint,
+        )
         getter = custom_getter or self._custom_getter
         # A name scope says nothing about variables: only variable scopes do.
         with graphs.name_scope(None):
@@ -123,25 +152,58 @@ def _without(items, *keys):
     return {key: value for key, value in items.items() if key not in keys}
 
 
-def _get(name, shape, dtype, initializer, regularizer, reuse, trainable, collections, caching_device,
-         partitioner, validate_shape, constraint, **unused):
+def _get(
+    name,
+    shape,
+    dtype,
+    initializer,
+    regularizer,
+    reuse,
+    trainable,
+    collections,
+    caching_device,
+    partitioner,
+    validate_shape,
+    constraint,
+    **unused,
+):
     """The variable of this name, made when it is new; as `reuse` allows."""
     store = _store()
     if name in store.variables:
         return _found(store.variables[name], name, shape, dtype, reuse)
     if reuse is True:
-        raise ValueError("Variable %s does not exist, or was not created with tf.get_variable(). Did "
-                         "you mean to set reuse=tf.AUTO_REUSE in VarScope?" % name)
+        raise ValueError(
+            "Variable %s does not exist, or was not created with tf.get_variable(). Did "
+            "you mean to set reuse=tf.AUTO_REUSE in VarScope?" % name
+        )
     if partitioner is not None:
         from capstan import partitioned
 
-        made = partitioned.make(name, shape, dtype, initializer, trainable, collections,
-                                caching_device, validate_shape, partitioner)
+        made = partitioned.make(
+            name,
+            shape,
+            dtype,
+            initializer,
+            trainable,
+            collections,
+            caching_device,
+            validate_shape,
+            partitioner,
+        )
         if made is not None:
             store.variables[name] = made
             return made
-    variable = _make(name, shape, dtype, initializer, trainable, collections, caching_device,
-                     validate_shape, constraint)
+    variable = _make(
+        name,
+        shape,
+        dtype,
+        initializer,
+        trainable,
+        collections,
+        caching_device,
+        validate_shape,
+        constraint,
+    )
     store.variables[name] = variable
     if regularizer is not None and regularizer is not no_regularizer:
         _regularize(variable, regularizer, name)
@@ -153,14 +215,19 @@ def _found(variable, name, shape, dtype, reuse):
         where = variable.op._location
         raise ValueError(
             "Variable %s already exists, disallowed. Did you mean to set reuse=True or "
-            "reuse=tf.AUTO_REUSE in VarScope?%s" % (
-                name, " Originally defined at %s" % where if where else ""))
+            "reuse=tf.AUTO_REUSE in VarScope?%s"
+            % (name, " Originally defined at %s" % where if where else "")
+        )
     if shape is not None and not TensorShape(shape).is_compatible_with(variable.get_shape()):
-        raise ValueError("Trying to share variable %s, but specified shape %s and found shape %s." % (
-            name, TensorShape(shape), variable.get_shape()))
+        raise ValueError(
+            "Trying to share variable %s, but specified shape %s and found shape %s."
+            % (name, TensorShape(shape), variable.get_shape())
+        )
     if not dtype.is_compatible_with(variable.dtype):
-        raise ValueError("Trying to share variable %s, but specified dtype %s and found dtype %s." % (
-            name, dtype.name, variable.dtype.name))
+        raise ValueError(
+            "Trying to share variable %s, but specified dtype %s and found dtype %s."
+            % (name, dtype.name, variable.dtype.name)
+        )
     return variable
 
 
@@ -182,12 +249,16 @@ def initial_value_of(initializer, shape, dtype, name, partition_info=None):
         return initializer, None
     shape = TensorShape(shape)
     if not shape.is_fully_defined():
-        raise ValueError("Shape of a new variable (%s) must be fully defined, but instead was %s."
-                         % (name, shape))
+        raise ValueError(
+            "Shape of a new variable (%s) must be fully defined, but instead was %s."
+            % (name, shape)
+        )
     if isinstance(initializer, type):
         initializer = initializer(dtype=dtype)
     if partition_info is not None:
-        return (lambda: initializer(shape.as_list(), dtype=dtype, partition_info=partition_info)), dtype
+        return (
+            lambda: initializer(shape.as_list(), dtype=dtype, partition_info=partition_info)
+        ), dtype
     return (lambda: _call_initializer(initializer, shape.as_list(), dtype)), dtype
 
 
@@ -205,20 +276,38 @@ def _call_initializer(initializer, shape, dtype):
     return initializer(shape, dtype=dtype) if named else initializer(shape)
 
 
-def _make(name, shape, dtype, initializer, trainable, collections, caching_device, validate_shape,
-          constraint):
+def _make(
+    name,
+    shape,
+    dtype,
+    initializer,
+    trainable,
+    collections,
+    caching_device,
+    validate_shape,
+    constraint,
+):
     from capstan.variables import Variable
 
     if initializer is not None and not callable(initializer) and shape is not None:
         raise ValueError("If initializer is a constant, do not specify shape.")
     if shape is None and (initializer is None or callable(initializer)):
-        raise ValueError("Shape of a new variable (%s) must be fully defined, but instead was %s."
-                         % (name, TensorShape(shape)))
+        raise ValueError(
+            "Shape of a new variable (%s) must be fully defined, but instead was %s."
+            % (name, TensorShape(shape))
+        )
     with graphs.init_scope():
         value, dtype = initial_value_of(initializer, shape, dtype, name)
-    return Variable(value, name=name, trainable=trainable, collections=collections,
-                    caching_device=caching_device, dtype=dtype, validate_shape=validate_shape,
-                    constraint=constraint)
+    return Variable(
+        value,
+        name=name,
+        trainable=trainable,
+        collections=collections,
+        caching_device=caching_device,
+        dtype=dtype,
+        validate_shape=validate_shape,
+        constraint=constraint,
+    )
 
 
 def _regularize(variable, regularizer, name):
@@ -233,13 +322,39 @@ def get_variable_scope():
     return _store().current
 
 
-def get_variable(name, shape=None, dtype=None, initializer=None, regularizer=None, trainable=None,
-                 collections=None, caching_device=None, partitioner=None, validate_shape=True,
-                 use_resource=None, custom_getter=None, constraint=None, synchronization=None,
-                 aggregation=None):
+def get_variable(
+    name,
+    shape=None,
+    dtype=None,
+    initializer=None,
+    regularizer=None,
+    trainable=None,
+    collections=None,
+    caching_device=None,
+    partitioner=None,
+    validate_shape=True,
+    use_resource=None,
+    custom_getter=None,
+    constraint=None,
+    synchronization=None,
+    aggregation=None,
+):
     return get_variable_scope().get_variable(
-        name, shape, dtype, initializer, regularizer, None, trainable, collections, caching_device,
-        partitioner, validate_shape, use_resource, custom_getter, constraint)
+        name,
+        shape,
+        dtype,
+        initializer,
+        regularizer,
+        None,
+        trainable,
+        collections,
+        caching_device,
+        partitioner,
+        validate_shape,
+        use_resource,
+        custom_getter,
+        constraint,
+    )
 
 
 def get_local_variable(name, *args, **kwargs):
@@ -261,10 +376,22 @@ def _unique_scope_name(prefix):
 class variable_scope:
     """A block whose variables share a prefix, an initializer, a partitioner."""
 
-    def __init__(self, name_or_scope, default_name=None, values=None, initializer=None,
-                 regularizer=None, caching_device=None, partitioner=None, custom_getter=None,
-                 reuse=None, dtype=None, use_resource=None, constraint=None,
-                 auxiliary_name_scope=True):
+    def __init__(
+        self,
+        name_or_scope,
+        default_name=None,
+        values=None,
+        initializer=None,
+        regularizer=None,
+        caching_device=None,
+        partitioner=None,
+        custom_getter=None,
+        reuse=None,
+        dtype=None,
+        use_resource=None,
+        constraint=None,
+        auxiliary_name_scope=True,
+    ):
         if name_or_scope is None and default_name is None:
             raise TypeError("If default_name is None then name_or_scope is required")
         if reuse is False:
@@ -273,11 +400,16 @@ class variable_scope:
             raise ValueError("The reuse parameter must be True or False or None.")
         self._name_or_scope, self._default_name, self._values = name_or_scope, default_name, values
         self._reuse, self._auxiliary = reuse, auxiliary_name_scope
-        self._given = dict(initializer=initializer, regularizer=regularizer,
-                           caching_device=caching_device, partitioner=partitioner,
-                           custom_getter=custom_getter, constraint=constraint,
-                           use_resource=use_resource,
-                           dtype=None if dtype is None else dtypes.as_dtype(dtype))
+        self._given = dict(
+            initializer=initializer,
+            regularizer=regularizer,
+            caching_device=caching_device,
+            partitioner=partitioner,
+            custom_getter=custom_getter,
+            constraint=constraint,
+            use_resource=use_resource,
+            dtype=None if dtype is None else dtypes.as_dtype(dtype),
+        )
         self._stack = None
 
     def __enter__(self):
@@ -313,7 +445,8 @@ class variable_scope:
             short = _unique_scope_name(self._default_name)
         name = outer.name + "/" + short if outer.name else short
         names = self._enter_names(
-            stack, self._default_name if self._name_or_scope is None else self._name_or_scope)
+            stack, self._default_name if self._name_or_scope is None else self._name_or_scope
+        )
         store.open_scope(name)
         self._prefix, self._counts = name, None
         return self._scope(outer, name, names, self._reuse or outer.reuse)
@@ -334,8 +467,10 @@ class variable_scope:
         return stack.enter_context(graphs.name_scope(label))
 
     def _scope(self, base, name, names, reuse):
-        chosen = {key: getattr(base, key) if value is None else value
-                  for key, value in self._given.items()}
+        chosen = {
+            key: getattr(base, key) if value is None else value
+            for key, value in self._given.items()
+        }
         if self._given["custom_getter"] is not None and base.custom_getter is not None:
             chosen["custom_getter"] = _composed(self._given["custom_getter"], base.custom_getter)
         if reuse is None:
@@ -358,9 +493,32 @@ def _composed(inner, outer):
 
 
 @contextlib.contextmanager
-def variable_op_scope(values, name_or_scope, default_name=None, initializer=None, regularizer=None,
-                      caching_device=None, partitioner=None, custom_getter=None, reuse=None,
-                      dtype=None, use_resource=None, constraint=None):
-    with variable_scope(name_or_scope, default_name, values, initializer, regularizer, caching_device,
-                        partitioner, custom_getter, reuse, dtype, use_resource, constraint) as scope:
+def variable_op_scope(
+    values,
+    name_or_scope,
+    default_name=None,
+    initializer=None,
+    regularizer=None,
+    caching_device=None,
+    partitioner=None,
+    custom_getter=None,
+    reuse=None,
+    dtype=None,
+    use_resource=None,
+    constraint=None,
+):
+    with variable_scope(
+        name_or_scope,
+        default_name,
+        values,
+        initializer,
+        regularizer,
+        caching_device,
+        partitioner,
+        custom_getter,
+        reuse,
+        dtype,
+        use_resource,
+        constraint,
+    ) as scope:
         yield scope

@@ -2,7 +2,8 @@
 
 import enum
 
-from capstan import _capstan, array_ops, control_ops, convert, dtypes, graph as graphs, math_ops
+from capstan import _capstan, array_ops, control_ops, convert, dtypes, math_ops
+from capstan import graph as graphs
 from capstan.apply import apply_op
 from capstan.elements import Tensor
 from capstan.graph import GraphKeys
@@ -22,11 +23,24 @@ class Variable:
     # Numpy must leave `array * variable` to us.
     __array_priority__ = 100
 
-    def __init__(self, initial_value=None, trainable=True, collections=None, validate_shape=True,
-                 caching_device=None, name=None, variable_def=None, dtype=None, expected_shape=None,
-                 import_scope=None, constraint=None, use_resource=None,
-                 synchronization=VariableSynchronization.AUTO,
-                 aggregation=VariableAggregation.NONE, shape=None):
+    def __init__(
+        self,
+        initial_value=None,
+        trainable=True,
+        collections=None,
+        validate_shape=True,
+        caching_device=None,
+        name=None,
+        variable_def=None,
+        dtype=None,
+        expected_shape=None,
+        import_scope=None,
+        constraint=None,
+        use_resource=None,
+        synchronization=VariableSynchronization.AUTO,
+        aggregation=VariableAggregation.NONE,
+        shape=None,
+    ):
         if initial_value is None:
             raise ValueError("initial_value must be specified.")
         self._trainable = bool(trainable)
@@ -50,7 +64,9 @@ class Variable:
 
         graph = graphs._graph_of([] if function else [initial_value])
         with graph.as_default():
-            parts = _capstan.make_variable(graph, start, name or "Variable", validate_shape, function)
+            parts = _capstan.make_variable(
+                graph, start, name or "Variable", validate_shape, function
+            )
         self._take_parts(parts)
 
     def _take_parts(self, parts):
@@ -76,7 +92,7 @@ class Variable:
     initial_value = property(lambda self: self._initial_value)
     trainable = property(lambda self: self._trainable)
     constraint = property(lambda self: self._constraint)
-    _shared_name = property(lambda self: self.name[:self.name.index(":")])
+    _shared_name = property(lambda self: self.name[: self.name.index(":")])
 
     def get_shape(self):
         return self.shape
@@ -130,7 +146,9 @@ class Variable:
     # --- Writing --------------------------------------------------------------------------------
 
     def assign(self, value, use_locking=False, name=None, read_value=True):
-        return _op_or_value(apply_assign(self._variable, value, True, use_locking, name), read_value)
+        return _op_or_value(
+            apply_assign(self._variable, value, True, use_locking, name), read_value
+        )
 
     def assign_add(self, delta, use_locking=False, name=None, read_value=True):
         return _op_or_value(assign_add(self._variable, delta, use_locking, name), read_value)
@@ -142,13 +160,21 @@ class Variable:
         return apply_op("CountUpTo", ref=self._variable, limit=limit)
 
     def scatter_sub(self, sparse_delta, use_locking=False, name=None):
-        return apply_op("ScatterSub", ref=self._variable, indices=sparse_delta.indices,
-                        updates=sparse_delta.values, use_locking=use_locking, name=name)
+        return apply_op(
+            "ScatterSub",
+            ref=self._variable,
+            indices=sparse_delta.indices,
+            updates=sparse_delta.values,
+            use_locking=use_locking,
+            name=name,
+        )
 
     def load(self, value, session=None):
         from capstan.session import session_for
 
-        session_for(session, "load a value").run(self.initializer, {self.initializer.inputs[1]: value})
+        session_for(session, "load a value").run(
+            self.initializer, {self.initializer.inputs[1]: value}
+        )
 
     class SaveSliceInfo:
         """Where a part lies in the whole of a partitioned variable."""
@@ -176,14 +202,16 @@ def _collections(collections, trainable):
     if collections is None:
         collections = [GraphKeys.GLOBAL_VARIABLES]
     if not isinstance(collections, (list, tuple, set)):
-        raise ValueError("collections argument to Variable constructor must be a list, tuple, or set. "
-                         "Got %s" % (collections,))
+        raise ValueError(
+            "collections argument to Variable constructor must be a list, tuple, or set. "
+            "Got %s" % (collections,)
+        )
     if trainable and GraphKeys.TRAINABLE_VARIABLES not in collections:
         collections = list(collections) + [GraphKeys.TRAINABLE_VARIABLES]
     return collections
 
 
-# --- Assignments ------------------------------------------------------------------------------------
+# --- Assignments --------------------------------------------------------------------------------
 
 
 def _reference(ref):
@@ -195,9 +223,14 @@ def _reference(ref):
 
 
 def apply_assign(ref, value, validate_shape=None, use_locking=None, name=None):
-    return apply_op("Assign", ref=_reference(ref), value=value, name=name,
-                    validate_shape=True if validate_shape is None else bool(validate_shape),
-                    use_locking=True if use_locking is None else bool(use_locking))
+    return apply_op(
+        "Assign",
+        ref=_reference(ref),
+        value=value,
+        name=name,
+        validate_shape=True if validate_shape is None else bool(validate_shape),
+        use_locking=True if use_locking is None else bool(use_locking),
+    )
 
 
 def assign(ref, value, validate_shape=None, use_locking=None, name=None):
@@ -205,14 +238,18 @@ def assign(ref, value, validate_shape=None, use_locking=None, name=None):
 
 
 def assign_add(ref, value, use_locking=None, name=None):
-    return apply_op("AssignAdd", ref=_reference(ref), value=value, use_locking=bool(use_locking), name=name)
+    return apply_op(
+        "AssignAdd", ref=_reference(ref), value=value, use_locking=bool(use_locking), name=name
+    )
 
 
 def assign_sub(ref, value, use_locking=None, name=None):
-    return apply_op("AssignSub", ref=_reference(ref), value=value, use_locking=bool(use_locking), name=name)
+    return apply_op(
+        "AssignSub", ref=_reference(ref), value=value, use_locking=bool(use_locking), name=name
+    )
 
 
-# --- All of them ------------------------------------------------------------------------------------
+# --- All of them --------------------------------------------------------------------------------
 
 
 def _lister(key):
@@ -258,8 +295,11 @@ def report_uninitialized_variables(var_list=None, name="report_uninitialized_var
     if var_list is None:
         var_list = global_variables() + local_variables()
     if not var_list:
-        var_list = [op.outputs[0] for op in graph.get_operations()
-                    if op.type in ("Variable", "VariableV2", "AutoReloadVariable")]
+        var_list = [
+            op.outputs[0]
+            for op in graph.get_operations()
+            if op.type in ("Variable", "VariableV2", "AutoReloadVariable")
+        ]
     return _capstan.report_uninitialized(graph, [_reference(v) for v in var_list], name)
 
 

@@ -3,7 +3,14 @@
 import inspect
 
 # Attrs that say nothing about the program, or that TensorFlow added later.
-IGNORED = {"_output_shapes", "_has_manual_control_dependencies", "grad_a", "grad_b", "grad_x", "grad_y"}
+IGNORED = {
+    "_output_shapes",
+    "_has_manual_control_dependencies",
+    "grad_a",
+    "grad_b",
+    "grad_x",
+    "grad_y",
+}
 
 
 def cases(module):
@@ -42,7 +49,11 @@ def line(op, attr_names):
     controls = ["^" + c for c in sorted(c.name for c in op.control_inputs)]
     kind = "AddV2" if op.type == "Add" else op.type
     return "%s = %s(%s) {%s} @%s" % (
-        op.name, kind, ", ".join(inputs + controls), ", ".join(attrs), op.device,
+        op.name,
+        kind,
+        ", ".join(inputs + controls),
+        ", ".join(attrs),
+        op.device,
     )
 
 

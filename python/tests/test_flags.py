@@ -23,20 +23,28 @@ def run(code, *args, roles=None):
     env.pop("CAPSTAN_ROLE_FLAGS", None)
     if roles is not None:
         env["CAPSTAN_ROLE_FLAGS"] = json.dumps(roles)
-    return subprocess.run([sys.executable, "-c", DEFINE + code, *args], env=env, capture_output=True,
-                          text=True, timeout=60)
+    return subprocess.run(
+        [sys.executable, "-c", DEFINE + code, *args],
+        env=env,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
 
 
 SHOW = "print(FLAGS.job_name, FLAGS.task_index, FLAGS.rate, FLAGS.sync)"
 
 
-@pytest.mark.parametrize("args,shown", [
-    ([], " 0 0.5 False"),
-    (["--job_name=ps", "--task_index", "3", "--rate=1e-3", "--sync"], "ps 3 0.001 True"),
-    (["-job_name", "ps", "--sync=true"], "ps 0 0.5 True"),
-    (["--sync", "False", "--task_index=0x10"], " 16 0.5 False"),
-    (["--nosync", "--unknown=3", "rest"], " 0 0.5 False"),
-])
+@pytest.mark.parametrize(
+    "args,shown",
+    [
+        ([], " 0 0.5 False"),
+        (["--job_name=ps", "--task_index", "3", "--rate=1e-3", "--sync"], "ps 3 0.001 True"),
+        (["-job_name", "ps", "--sync=true"], "ps 0 0.5 True"),
+        (["--sync", "False", "--task_index=0x10"], " 16 0.5 False"),
+        (["--nosync", "--unknown=3", "rest"], " 0 0.5 False"),
+    ],
+)
 def test_the_first_access_reads_the_command_line(args, shown):
     assert run(SHOW, *args).stdout.strip("\n") == shown
 

@@ -99,8 +99,9 @@ def test_an_error_of_a_device_function_reaches_the_program():
 
 
 def test_replica_device_setter_turns_round():
-    setter = tf.train.replica_device_setter(cluster={"ps": ["a:1", "b:1"], "worker": ["c:1"]},
-                                            worker_device="/job:worker/task:7")
+    setter = tf.train.replica_device_setter(
+        cluster={"ps": ["a:1", "b:1"], "worker": ["c:1"]}, worker_device="/job:worker/task:7"
+    )
     with tf.device(setter):
         variables = [tf.Variable(1.0) for _ in range(3)]
         x = tf.constant(1.0)
@@ -158,7 +159,7 @@ def test_a_graph_goes_into_a_graph_def_and_back():
     graph_def = tf.get_default_graph().as_graph_def()
     assert [node.name for node in graph_def.node] == ["x", "y/y", "y"]
     with tf.Graph().as_default():
-        y, = tf.import_graph_def(graph_def, return_elements=["y:0"], name="again")
+        (y,) = tf.import_graph_def(graph_def, return_elements=["y:0"], name="again")
         with tf.Session() as sess:
             assert sess.run(y, {"again/x:0": [1.0, 1.0]}).tolist() == [2.0, 3.0]
 

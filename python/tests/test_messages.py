@@ -6,8 +6,12 @@ from capstan import protos
 
 
 def test_config_takes_what_programs_give():
-    config = tf.ConfigProto(allow_soft_placement=True, device_filters=["/job:ps"],
-                            device_count={"GPU": 0}, gpu_options=tf.GPUOptions(allow_growth=True))
+    config = tf.ConfigProto(
+        allow_soft_placement=True,
+        device_filters=["/job:ps"],
+        device_count={"GPU": 0},
+        gpu_options=tf.GPUOptions(allow_growth=True),
+    )
     config.gpu_options.per_process_gpu_memory_fraction = 0.5
     config.intra_op_parallelism_threads = 2
     again = tf.ConfigProto.FromString(config.SerializeToString())
@@ -42,7 +46,12 @@ def test_oneofs_hold_one_value():
     assert value.WhichOneof("value") == "s" and value.i == 0
     assert protos.AttrValue.FromString(value.SerializeToString()).s == b"text"
     assert protos.AttrValue.FromString(protos.AttrValue(i=-1).SerializeToString()).i == -1
-    assert protos.AttrValue.FromString(protos.AttrValue(b=False).SerializeToString()).WhichOneof("value") == "b"
+    assert (
+        protos.AttrValue.FromString(protos.AttrValue(b=False).SerializeToString()).WhichOneof(
+            "value"
+        )
+        == "b"
+    )
 
 
 def test_examples_round_trip():

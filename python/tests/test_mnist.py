@@ -22,8 +22,10 @@ def folder(tmp_path):
     for prefix, count, ending in (("train", 50, ".gz"), ("t10k", 10, "")):
         images = random.randint(0, 256, (count, 28, 28)).astype(np.uint8)
         write_idx(tmp_path / ("%s-images-idx3-ubyte%s" % (prefix, ending)), images)
-        write_idx(tmp_path / ("%s-labels-idx1-ubyte%s" % (prefix, ending)),
-                  (np.arange(count) % 10).astype(np.uint8))
+        write_idx(
+            tmp_path / ("%s-labels-idx1-ubyte%s" % (prefix, ending)),
+            (np.arange(count) % 10).astype(np.uint8),
+        )
     return tmp_path
 
 

@@ -47,7 +47,9 @@ def test_ops_of_the_catalog_get_functions_of_their_own():
 
 
 def test_a_missing_name_fails_with_line_and_nearest_name():
-    with pytest.raises(AttributeError, match=r"tf\.reduce_meam.*test_names\.py:\d+.*tf\.reduce_mean"):
+    with pytest.raises(
+        AttributeError, match=r"tf\.reduce_meam.*test_names\.py:\d+.*tf\.reduce_mean"
+    ):
         tf.reduce_meam
     with pytest.raises(AttributeError, match=r"tf\.nn\.no_such_thing does not exist"):
         tf.nn.no_such_thing(1)
@@ -55,12 +57,14 @@ def test_a_missing_name_fails_with_line_and_nearest_name():
 
 
 def test_a_missing_name_that_is_imported_fails_when_it_is_called():
-    from tensorflow.contrib.somewhere import absent
-    from tensorflow.contrib.layers import no_such_layer
     from tensorflow import no_such_function
+    from tensorflow.contrib.layers import no_such_layer
+    from tensorflow.contrib.somewhere import absent
 
     for function in (absent, no_such_layer, no_such_function):
-        with pytest.raises(AttributeError, match=r"does not exist in Capstan \(test_names\.py:\d+\)"):
+        with pytest.raises(
+            AttributeError, match=r"does not exist in Capstan \(test_names\.py:\d+\)"
+        ):
             function(1)
 
 
@@ -70,7 +74,9 @@ def test_an_unknown_module_is_not_found():
 
 
 def _measure(code):
-    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    return subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    ).stdout
 
 
 def test_importing_is_cheap():

@@ -13,7 +13,8 @@ def encode(parameters):
         return struct.pack("!i", len(value.encode())) + value.encode()
 
     return struct.pack("!i", len(parameters)) + b"".join(
-        text(key) + text(value) for key, value in parameters.items())
+        text(key) + text(value) for key, value in parameters.items()
+    )
 
 
 CODE = """
@@ -31,8 +32,13 @@ def run(data):
 
 
 def test_parameters_come_from_standard_input():
-    given = {"roleSpec": '{"jobName": "wörker"}', "tempDataLocalPath": "/d", "tempModelLocalPath": "/m",
-             "empty": "", "none": None}
+    given = {
+        "roleSpec": '{"jobName": "wörker"}',
+        "tempDataLocalPath": "/d",
+        "tempModelLocalPath": "/m",
+        "empty": "",
+        "none": None,
+    }
     conf, data, model = json.loads(run(encode(given)).stdout)
     assert (conf, data, model) == (given, "/d", "/m")
 

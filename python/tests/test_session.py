@@ -40,8 +40,17 @@ def test_one_tensor_may_be_fetched_often(sess):
 
 
 def test_values_have_numpys_types(sess):
-    got = sess.run([tf.constant(1.5), tf.constant(1, tf.int64), tf.constant(True), tf.constant("text"),
-                    tf.constant([1.0]), tf.constant(["a", "b"]), tf.zeros([0, 3])])
+    got = sess.run(
+        [
+            tf.constant(1.5),
+            tf.constant(1, tf.int64),
+            tf.constant(True),
+            tf.constant("text"),
+            tf.constant([1.0]),
+            tf.constant(["a", "b"]),
+            tf.zeros([0, 3]),
+        ]
+    )
     assert [type(v) for v in got[:4]] == [np.float32, np.int64, np.bool_, bytes]
     assert got[4].dtype == np.float32
     assert got[5].tolist() == [b"a", b"b"]
@@ -58,11 +67,20 @@ def test_fetched_arrays_belong_to_the_program(sess):
     assert first.tolist() == [9.0, 2.0]
 
 
-@pytest.mark.parametrize("value", [
-    [[1.0, 2.0]], ((1.0, 2.0),), np.array([[1, 2]]), np.array([[1.0, 2.0]]),
-    np.array([[1.0], [2.0]], np.float32).T, np.array([[1.0, 0.0, 2.0]], np.float32)[:, ::2],
-    np.array([[1, 2]], np.uint8), np.array([[1.0, 2.0]], ">f4"), [np.array([1.0, 2.0])],
-])
+@pytest.mark.parametrize(
+    "value",
+    [
+        [[1.0, 2.0]],
+        ((1.0, 2.0),),
+        np.array([[1, 2]]),
+        np.array([[1.0, 2.0]]),
+        np.array([[1.0], [2.0]], np.float32).T,
+        np.array([[1.0, 0.0, 2.0]], np.float32)[:, ::2],
+        np.array([[1, 2]], np.uint8),
+        np.array([[1.0, 2.0]], ">f4"),
+        [np.array([1.0, 2.0])],
+    ],
+)
 def test_feeds_of_any_kind_are_converted(sess, value):
     x = tf.placeholder(tf.float32, [None, 2])
     assert sess.run(x * 2.0, {x: value}).tolist() == [[2.0, 4.0]]
@@ -143,7 +161,10 @@ def test_an_uninitialized_variable_is_named_with_its_line(sess):
 
 
 def test_clashing_shapes_are_named_at_the_programs_line():
-    a, b = tf.placeholder(tf.float32, [2, 3], name="a"), tf.placeholder(tf.float32, [4, 5], name="b")
+    a, b = (
+        tf.placeholder(tf.float32, [2, 3], name="a"),
+        tf.placeholder(tf.float32, [4, 5], name="b"),
+    )
     with pytest.raises(ValueError, match=r"product.*test_session.py:\d+"):
         tf.matmul(a, b, name="product")
     with pytest.raises(ValueError, match=r"\[2,3\].*\[4,5\]"):

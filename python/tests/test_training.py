@@ -22,11 +22,18 @@ def test_linear_regression_learns():
         assert np.allclose(sess.run([w, b]), [[2.0], [10.0]], atol=1e-3)
 
 
-@pytest.mark.parametrize("make", [
-    lambda: tf.train.GradientDescentOptimizer(0.5), lambda: tf.train.MomentumOptimizer(0.1, 0.9),
-    lambda: tf.train.AdagradOptimizer(0.5), lambda: tf.train.AdamOptimizer(0.05),
-    lambda: tf.train.GradientDescentOptimizer(tf.train.exponential_decay(0.5, tf.train.get_global_step(), 50, 0.9)),
-])
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: tf.train.GradientDescentOptimizer(0.5),
+        lambda: tf.train.MomentumOptimizer(0.1, 0.9),
+        lambda: tf.train.AdagradOptimizer(0.5),
+        lambda: tf.train.AdamOptimizer(0.05),
+        lambda: tf.train.GradientDescentOptimizer(
+            tf.train.exponential_decay(0.5, tf.train.get_global_step(), 50, 0.9)
+        ),
+    ],
+)
 def test_a_perceptron_learns_with(make):
     random = np.random.RandomState(1)
     images = random.randn(300, 8).astype(np.float32)
@@ -95,7 +102,12 @@ def test_slots_are_variables_of_the_graph():
     optimizer = tf.train.AdamOptimizer()
     optimizer.minimize(tf.reduce_sum(v * v))
     assert sorted(w.op.name for w in tf.global_variables()) == [
-        "beta1_power", "beta2_power", "v", "v/Adam", "v/Adam_1"]
+        "beta1_power",
+        "beta2_power",
+        "v",
+        "v/Adam",
+        "v/Adam_1",
+    ]
     assert optimizer.get_slot_names() == ["m", "v"]
     assert optimizer.get_slot(v, "m").op.name == "v/Adam"
 
@@ -110,7 +122,7 @@ def test_a_loss_without_variables_is_refused():
 def test_gradients_follow_the_chain_rule():
     x = tf.placeholder(tf.float32, [2])
     y = tf.reduce_sum(tf.exp(x) * x)
-    grad, = tf.gradients(y, x)
+    (grad,) = tf.gradients(y, x)
     with tf.Session() as sess:
         value = np.array([0.5, -1.0], np.float32)
         assert np.allclose(sess.run(grad, {x: value}), np.exp(value) * (1 + value), rtol=1e-5)

@@ -50,7 +50,9 @@ def test_initializers_come_from_the_scope():
 
 
 def test_an_initializer_may_be_a_function_of_the_program():
-    v = tf.get_variable("v", [2], initializer=lambda shape, dtype, partition_info=None: tf.ones(shape) * 4.0)
+    v = tf.get_variable(
+        "v", [2], initializer=lambda shape, dtype, partition_info=None: tf.ones(shape) * 4.0
+    )
     w = tf.get_variable("w", [2], initializer=lambda shape: tf.zeros(shape))
     with tf.Session() as sess:
         sess.run(tf.global_variables_initializer())

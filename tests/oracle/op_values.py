@@ -8,11 +8,10 @@ src/ops/sample.cc draws them, so that src/ops/op_values_test.cc can run our kern
 import json
 import sys
 
+import gradient_nodes as common
 import numpy as np
 import tensorflow.compat.v1 as tf
 from tensorflow.python.framework import op_def_library, op_def_registry
-
-import gradient_nodes as common
 
 tf.disable_v2_behavior()
 
