@@ -32,7 +32,7 @@ def capstan(request):
     program = request.config.getoption("--capstan") or _built_program()
     if not program:
         pytest.fail("no built capstan: run ./capstan test, or give --capstan <path>")
-    return program
+    return str(Path(program).resolve())
 
 
 @pytest.fixture(scope="session")

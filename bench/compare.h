@@ -19,7 +19,8 @@ namespace capstan {
 inline double rate(double seconds, const std::function<void()>& call) {
   using Clock = std::chrono::steady_clock;
   auto start = Clock::now();
-  auto end = start + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
+  auto end =
+      start + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
   int64_t calls = 0;
   while (Clock::now() < end) {
     for (int i = 0; i < 8; ++i) call();
@@ -49,7 +50,8 @@ class Report {
       } else if (arg == "--seconds" && i + 1 < argc) {
         seconds_ = std::atof(argv[++i]);
       } else {
-        fmt::print(stderr, "{}: unknown option {}; known: --json, --seconds <number>\n", argv[0], arg);
+        fmt::print(stderr, "{}: unknown option {}; known: --json, --seconds <number>\n", argv[0],
+                   arg);
         std::exit(2);
       }
     }
@@ -60,13 +62,15 @@ class Report {
     std::vector<double> ratios;
     (void)rate(seconds_ / kRounds, line.ours);  // warm
     for (int round = 0; round < kRounds; ++round) {
-      double a = rate(seconds_ / kRounds / 2, line.ours), b = rate(seconds_ / kRounds / 2, line.peer);
+      double a = rate(seconds_ / kRounds / 2, line.ours),
+             b = rate(seconds_ / kRounds / 2, line.peer);
       ours = std::max(ours, a);
       peer = std::max(peer, b);
       ratios.push_back(a / b);
     }
     std::nth_element(ratios.begin(), ratios.begin() + kRounds / 2, ratios.end());
-    json_ ? print_json(line, ours, peer, ratios[kRounds / 2]) : print_text(line, ours, peer, ratios[kRounds / 2]);
+    json_ ? print_json(line, ours, peer, ratios[kRounds / 2])
+          : print_text(line, ours, peer, ratios[kRounds / 2]);
     std::fflush(stdout);
   }
 
@@ -82,8 +86,10 @@ class Report {
   }
 
   static void print_text(const Comparison& line, double ours, double peer, double median) {
-    fmt::print("{:<34} ours {:>10.0f}/s {:>8.2f} us   {} {:>10.0f}/s {:>8.2f} us   x {:.2f} (median {:.2f})\n",
-               line.name, ours, 1e6 / ours, line.peer_name, peer, 1e6 / peer, ours / peer, median);
+    fmt::print(
+        "{:<34} ours {:>10.0f}/s {:>8.2f} us   {} {:>10.0f}/s {:>8.2f} us   x {:.2f} (median "
+        "{:.2f})\n",
+        line.name, ours, 1e6 / ours, line.peer_name, peer, 1e6 / peer, ours / peer, median);
   }
 
   bool json_ = false;

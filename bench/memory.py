@@ -59,12 +59,13 @@ def joining(front):
     there to the second worker's."""
     shared = ["--cluster", json.dumps(process.cluster_of(1, 2))]
     with contextlib.ExitStack() as stack:
-        stack.enter_context(process.start(front, "lr", [*shared, "--job", "ps"]))
+        ps = stack.enter_context(process.start(front, "lr", [*shared, "--job", "ps"]))
         chief, second = [
             stack.enter_context(process.start(front, "lr", [*shared, "--task", i])) for i in (0, 1)
         ]
         chief.send(steps=1)
         second.send(steps=1)
+        ps.wait_ready()
         chief_done = answer_time(chief)
         return [chief_done - chief.started, max(0.0, answer_time(second) - chief_done)]
 
@@ -83,6 +84,7 @@ def native_server_size(capstan):
     command = [capstan, "server", "--cluster", cluster, "--job", "ps", "--task", "0"]
     with contextlib.ExitStack() as stack:
         server = stack.enter_context(process.Process(command, front.env, "capstan server"))
+        server.receive_line(process.START_SECONDS)
         worker = stack.enter_context(process.start(front, "lr", ["--cluster", cluster]))
         worker.send(seconds=0.5)
         answer_time(worker)

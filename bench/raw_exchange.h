@@ -96,7 +96,8 @@ inline std::function<void()> raw_exchange(const Child& server, size_t bytes) {
   auto fd = std::make_shared<Fd>(start_tcp(resolve({"127.0.0.1", server.port()}).front(), pending));
   pollfd one = {fd->get(), POLLOUT, 0};
   ::poll(&one, 1, -1);
-  auto out = std::make_shared<std::vector<char>>(bytes), in = std::make_shared<std::vector<char>>(bytes);
+  auto out = std::make_shared<std::vector<char>>(bytes),
+       in = std::make_shared<std::vector<char>>(bytes);
   return [=] {
     CAPSTAN_CHECK(transfer(fd->get(), out->data(), bytes, true));
     CAPSTAN_CHECK(transfer(fd->get(), in->data(), bytes, false));

@@ -1,5 +1,5 @@
-// What a run costs besides its arithmetic: a graph of three nodes, x + 1, beside the same sum made by
-// hand into a value of its own.
+// What a run costs besides its arithmetic: a graph of three nodes, x + 1, beside the same sum made
+// by hand into a value of its own.
 //
 //   session_bench [--json] [--seconds 1]
 
@@ -32,14 +32,17 @@ void bench(const Report& report) {
   Tensor two = Tensor::scalar(2.0f);
   auto by_hand = [&] { use(sum_by_hand(two)); };
 
-  report.run({"C++ session.run, three nodes", [&] { use(session.run({{x, two}}, {sum})); }, by_hand,
-              "by hand", kRunsPerSecond, "at_least"});
+  report.run({"C++ session.run, three nodes",
+              [&] {
+                use(session.run({{x, two}}, {sum}));
+              },
+              by_hand, "by hand", kRunsPerSecond, "at_least"});
 
   const std::array feeds = {x}, fetches = {sum};
   const std::array values = {two};
   auto prepared = session.prepare(feeds, fetches, {});
-  report.run({"C++ session.run, prepared", [&] { use(session.run(*prepared, values).values); }, by_hand,
-              "by hand", kRunsPerSecond, "at_least"});
+  report.run({"C++ session.run, prepared", [&] { use(session.run(*prepared, values).values); },
+              by_hand, "by hand", kRunsPerSecond, "at_least"});
 }
 
 }  // namespace

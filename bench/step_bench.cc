@@ -1,5 +1,5 @@
-// Steps from C++ on one parameter server in a process of its own, over TCP, beside bare sockets that
-// make as many round trips, or carry as many bytes, between two processes in the same way.
+// Steps from C++ on one parameter server in a process of its own, over TCP, beside bare sockets
+// that make as many round trips, or carry as many bytes, between two processes in the same way.
 //
 //   step_bench [--json] [--seconds 1]
 
@@ -87,7 +87,8 @@ struct Bench {
   Child raw_ping{[](const auto& ready) { raw_server(kPingBytes, ready); }};
   Child raw_bulk{[](const auto& ready) { raw_server(kBulkFloats * 4, ready); }};
   Child server{[this](const auto& ready) { serve(cluster, ps.fd.release(), ready); }};
-  std::shared_ptr<Server> conductor = Server::start(standard_catalog(), task(cluster, "worker", worker.fd.release()));
+  std::shared_ptr<Server> conductor =
+      Server::start(standard_catalog(), task(cluster, "worker", worker.fd.release()));
 
   SessionOptions session_options() const {
     SessionOptions options;
@@ -114,7 +115,8 @@ struct Bench {
     Graph graph(standard_catalog());
     VariableRef pulled = variable(graph, "pulled", Shape{kBulkFloats});
     VariableRef pushed = variable(graph, "pushed", Shape{kBulkFloats});
-    Output fed = graph.add("Placeholder", {}, {{"dtype", DType::kFloat}, {"shape", Shape{kBulkFloats}}});
+    Output fed =
+        graph.add("Placeholder", {}, {{"dtype", DType::kFloat}, {"shape", Shape{kBulkFloats}}});
     graph.set_device(*fed.node, "/job:worker/task:0");
     Node& push = *graph.add("Assign", {pushed.ref, fed}).node;
     graph.set_device(push, "/job:ps/task:0");

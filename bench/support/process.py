@@ -82,6 +82,9 @@ class Process:
             raise Failed(self._failure("ended", wait=5)) from None
 
     def receive(self, seconds):
+        return json.loads(self.receive_line(seconds))
+
+    def receive_line(self, seconds):
         deadline = time.monotonic() + seconds
         while b"\n" not in self._pending:
             left = deadline - time.monotonic()
@@ -92,7 +95,7 @@ class Process:
                 raise Failed(self._failure("ended", wait=5))
             self._pending += part
         line, _, self._pending = self._pending.partition(b"\n")
-        return json.loads(line)
+        return line
 
     def wait_ready(self):
         self.receive(START_SECONDS)
@@ -193,9 +196,10 @@ def start_cluster(front, model, ps, workers, sync=False):
             group.servers.append(start(front, model, shared + task))
         for i in range(workers):
             group.workers.append(start(front, model, [*shared, "--task", i]))
-            if i == 0:
-                group.workers[0].wait_ready()
-        for process in group.servers + group.workers[1:]:
+            if i == 0:  # the servers first: if one failed, that is the cause
+                for process in [*group.servers, group.workers[0]]:
+                    process.wait_ready()
+        for process in group.workers[1:]:
             process.wait_ready()
     except BaseException:
         group.close()

@@ -18,8 +18,8 @@ nb::tuple make_variable_parts(nb::handle graph, nb::object initial, const std::s
   options.name = name;
   options.validate_shape = validate_shape;
   options.from_function = from_function;
-  return variable_parts(
-      graph, make_variable(graph_handle(graph).graph, initial_function(std::move(initial)), options));
+  return variable_parts(graph, make_variable(graph_handle(graph).graph,
+                                             initial_function(std::move(initial)), options));
 }
 
 nb::tuple make_slot_parts(nb::handle graph, nb::handle primary, const std::string& name,

@@ -16,8 +16,9 @@
 namespace capstan {
 namespace {
 
-nb::object make_device_setter(int ps_tasks, const std::string& ps_device, const std::string& worker_device,
-                              bool merge, std::vector<std::string> ps_ops, nb::object strategy) {
+nb::object make_device_setter(int ps_tasks, const std::string& ps_device,
+                              const std::string& worker_device, bool merge,
+                              std::vector<std::string> ps_ops, nb::object strategy) {
   DeviceSetterOptions options;
   options.ps_tasks = ps_tasks;
   options.ps_device = ps_device;
@@ -37,7 +38,8 @@ nb::object make_device_setter(int ps_tasks, const std::string& ps_device, const 
 
 using TwoNames = Output (*)(Graph&, std::string_view, Output);
 
-nb::object make_summary(TwoNames make, nb::handle graph, const std::string& name, nb::handle value) {
+nb::object make_summary(TwoNames make, nb::handle graph, const std::string& name,
+                        nb::handle value) {
   return tensor_object(graph, make(graph_handle(graph).graph, name, output_of(value)));
 }
 
@@ -47,9 +49,11 @@ nb::object make_merge(nb::handle graph, nb::handle summaries, const std::string&
 }
 
 // (filename tensor, save tensor, restore operation)
-nb::tuple make_saver_nodes(nb::handle graph, nb::dict variables, bool sharded, const std::string& name) {
+nb::tuple make_saver_nodes(nb::handle graph, nb::dict variables, bool sharded,
+                           const std::string& name) {
   std::map<std::string, VariableRef> by_name;
-  for (auto [key, value] : variables) by_name.emplace(nb::cast<std::string>(key), variable_of(value));
+  for (auto [key, value] : variables)
+    by_name.emplace(nb::cast<std::string>(key), variable_of(value));
   SaverOptions options;
   options.sharded = sharded;
   options.name = name;
@@ -73,9 +77,9 @@ SyncReplicasOptions sync_options(int64_t aggregate, int64_t total, const std::st
 }
 
 std::shared_ptr<SyncHandle> apply_in_sync(nb::handle graph, Optimizer& optimizer, int64_t aggregate,
-                                          int64_t total, const std::string& name, nb::handle gradients,
-                                          nb::handle variables, nb::handle global_step,
-                                          nb::handle globals) {
+                                          int64_t total, const std::string& name,
+                                          nb::handle gradients, nb::handle variables,
+                                          nb::handle global_step, nb::handle globals) {
   auto handle = std::make_shared<SyncHandle>();
   handle->options = sync_options(aggregate, total, name);
   if (!global_step.is_none()) handle->global_step = variable_of(global_step);
@@ -83,8 +87,8 @@ std::shared_ptr<SyncHandle> apply_in_sync(nb::handle graph, Optimizer& optimizer
   std::vector<VariableRef> refs = variables_of(variables);
   std::vector<GradientAndVariable> pairs;
   for (size_t i = 0; i < refs.size(); ++i) pairs.push_back({grads[i], refs[i]});
-  handle->nodes = apply_gradients_in_sync(graph_handle(graph).graph, optimizer, handle->options, pairs,
-                                          handle->global_step, references);
+  handle->nodes = apply_gradients_in_sync(graph_handle(graph).graph, optimizer, handle->options,
+                                          pairs, handle->global_step, references);
   return handle;
 }
 
@@ -104,8 +108,8 @@ nb::dict sync_nodes(const SyncHandle& handle, nb::handle graph) {
 }
 
 nb::object sync_tokens(const SyncHandle& handle, nb::handle graph, int64_t count) {
-  return operation_object(graph, init_tokens(graph_handle(graph).graph, handle.nodes, handle.options,
-                                             handle.global_step, count));
+  return operation_object(graph, init_tokens(graph_handle(graph).graph, handle.nodes,
+                                             handle.options, handle.global_step, count));
 }
 
 void bind_summaries(nb::module_& m) {
@@ -134,9 +138,11 @@ void bind_builders(nb::module_& m) {
         nb::arg(), nb::arg().none());
   bind_summaries(m);
   m.def("make_saver", &make_saver_nodes);
-  nb::class_<SyncHandle>(m, "SyncReplicas").def("nodes", &sync_nodes).def("init_tokens", &sync_tokens);
-  m.def("apply_gradients_in_sync", &apply_in_sync, nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(),
-        nb::arg(), nb::arg(), nb::arg().none(), nb::arg());
+  nb::class_<SyncHandle>(m, "SyncReplicas")
+      .def("nodes", &sync_nodes)
+      .def("init_tokens", &sync_tokens);
+  m.def("apply_gradients_in_sync", &apply_in_sync, nb::arg(), nb::arg(), nb::arg(), nb::arg(),
+        nb::arg(), nb::arg(), nb::arg(), nb::arg().none(), nb::arg());
 }
 
 }  // namespace capstan

@@ -21,8 +21,10 @@ using Jobs = std::map<std::string, std::map<int, std::string>>;
 
 struct ServerHandle {
   std::shared_ptr<Server> server;
-  // Its threads may be waiting for the interpreter.
+  bool forked = false;  // this process is a child; the server's threads stayed in the parent
+  // Its threads may be waiting for the interpreter; those of another process cannot be waited for.
   ~ServerHandle() {
+    if (forked) new std::shared_ptr<Server>(server);
     nb::gil_scoped_release release;
     server.reset();
   }
@@ -103,6 +105,7 @@ void bind_cluster(nb::module_& m) {
              nb::gil_scoped_release release;
              self.server->leave();
            })
+      .def("_mark_forked", [](ServerHandle& self) { self.forked = true; })
       .def("_stop", [](ServerHandle& self) {
         nb::gil_scoped_release release;
         self.server->stop();

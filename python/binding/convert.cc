@@ -52,13 +52,20 @@ std::vector<T> list_from_python(nb::handle value) {
 
 template <class T>
 nb::object one_to_python(const T& value) {
-  if constexpr (std::is_same_v<T, std::string>) return nb::bytes(value.data(), value.size());
-  else if constexpr (std::is_same_v<T, DType>) return nb::int_(int(value));
-  else if constexpr (std::is_same_v<T, Shape>) return shape_to_python(value);
-  else if constexpr (std::is_same_v<T, Tensor>) return Numpy().array(value);
-  else if constexpr (std::is_same_v<T, bool>) return nb::bool_(value);
-  else if constexpr (std::is_same_v<T, float>) return nb::float_(double(value));
-  else return nb::int_(value);
+  if constexpr (std::is_same_v<T, std::string>)
+    return nb::bytes(value.data(), value.size());
+  else if constexpr (std::is_same_v<T, DType>)
+    return nb::int_(int(value));
+  else if constexpr (std::is_same_v<T, Shape>)
+    return shape_to_python(value);
+  else if constexpr (std::is_same_v<T, Tensor>)
+    return Numpy().array(value);
+  else if constexpr (std::is_same_v<T, bool>)
+    return nb::bool_(value);
+  else if constexpr (std::is_same_v<T, float>)
+    return nb::float_(double(value));
+  else
+    return nb::int_(value);
 }
 
 template <class T>
@@ -68,7 +75,9 @@ nb::object one_to_python(const std::vector<T>& values) {
   return items;
 }
 
-bool is_text(nb::handle value) { return PyUnicode_Check(value.ptr()) || PyBytes_Check(value.ptr()); }
+bool is_text(nb::handle value) {
+  return PyUnicode_Check(value.ptr()) || PyBytes_Check(value.ptr());
+}
 
 }  // namespace
 
@@ -106,7 +115,8 @@ std::string bytes_from_python(nb::handle value) {
     return std::string(PyBytes_AS_STRING(value.ptr()), size_t(PyBytes_GET_SIZE(value.ptr())));
   }
   Py_ssize_t size = 0;
-  const char* text = PyUnicode_Check(value.ptr()) ? PyUnicode_AsUTF8AndSize(value.ptr(), &size) : nullptr;
+  const char* text =
+      PyUnicode_Check(value.ptr()) ? PyUnicode_AsUTF8AndSize(value.ptr(), &size) : nullptr;
   if (!text && PyErr_Occurred()) throw nb::python_error();
   if (!text) throw nb::type_error("expected str or bytes");
   return std::string(text, size_t(size));

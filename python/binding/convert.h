@@ -1,8 +1,8 @@
 #pragma once
 
-// Plain values between Python and the engine: element types as TensorFlow's numbers, shapes as tuples
-// (None for unknown), attrs by their kind, numpy arrays by the buffer protocol (never numpy's C API,
-// so that one extension serves every numpy).
+// Plain values between Python and the engine: element types as TensorFlow's numbers, shapes as
+// tuples (None for unknown), attrs by their kind, numpy arrays by the buffer protocol (never
+// numpy's C API, so that one extension serves every numpy).
 
 #include <nanobind/nanobind.h>
 

@@ -1,6 +1,7 @@
 #pragma once
 
-// tf.train.replica_device_setter's function: C++ for graphs of ours, callable for programs that wrap it.
+// tf.train.replica_device_setter's function: C++ for graphs of ours, callable for programs that
+// wrap it.
 
 #include <memory>
 #include <string>

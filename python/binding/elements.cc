@@ -41,9 +41,8 @@ int clear_tensor(PyObject* self) {
 PyType_Slot kOperationSlots[] = {{Py_tp_traverse, (void*)traverse_operation},
                                  {Py_tp_clear, (void*)clear_operation},
                                  {0, nullptr}};
-PyType_Slot kTensorSlots[] = {{Py_tp_traverse, (void*)traverse_tensor},
-                              {Py_tp_clear, (void*)clear_tensor},
-                              {0, nullptr}};
+PyType_Slot kTensorSlots[] = {
+    {Py_tp_traverse, (void*)traverse_tensor}, {Py_tp_clear, (void*)clear_tensor}, {0, nullptr}};
 
 nb::object graph_of_tensor(const TensorHandle& tensor) {
   return nb::inst_ptr<OperationHandle>(tensor.operation)->graph;
@@ -51,7 +50,8 @@ nb::object graph_of_tensor(const TensorHandle& tensor) {
 
 nb::list outputs_of_operation(OperationHandle& op) {
   nb::list list;
-  for (int i = 0; i < op.node->outputs(); ++i) list.append(tensor_object(op.graph, op.node->output(i)));
+  for (int i = 0; i < op.node->outputs(); ++i)
+    list.append(tensor_object(op.graph, op.node->output(i)));
   return list;
 }
 
@@ -100,8 +100,9 @@ void bind_operation(nb::module_& m) {
       .def_prop_ro("_id", [](const OperationHandle& op) { return op.node->id(); })
       .def_prop_ro("_location", [](const OperationHandle& op) { return op.node->location(); })
       .def_prop_ro("outputs", &outputs_of_operation)
-      .def_prop_ro("_inputs",
-                   [](const OperationHandle& op) { return tensor_list(op.graph, op.node->inputs()); })
+      .def_prop_ro(
+          "_inputs",
+          [](const OperationHandle& op) { return tensor_list(op.graph, op.node->inputs()); })
       .def_prop_ro("control_inputs",
                    [](const OperationHandle& op) {
                      return operation_list(op.graph, op.node->control_inputs());
@@ -113,23 +114,27 @@ void bind_operation(nb::module_& m) {
 }
 
 void bind_tensor(nb::module_& m) {
-  nb::class_<TensorHandle>(m, "TensorBase", nb::type_slots(kTensorSlots), nb::is_weak_referenceable())
+  nb::class_<TensorHandle>(m, "TensorBase", nb::type_slots(kTensorSlots),
+                           nb::is_weak_referenceable())
       .def_prop_ro("op", [](const TensorHandle& tensor) { return tensor.operation; })
       .def_prop_ro("graph", &graph_of_tensor)
       .def_prop_ro("name", [](const TensorHandle& tensor) { return tensor.output.name(); })
       .def_prop_ro("value_index", [](const TensorHandle& tensor) { return tensor.output.index; })
-      .def_prop_ro("device", [](const TensorHandle& tensor) { return tensor.output.node->device(); })
+      .def_prop_ro("device",
+                   [](const TensorHandle& tensor) { return tensor.output.node->device(); })
       .def_prop_ro("_dtype_number",
                    [](const TensorHandle& tensor) {
                      return int(tensor.output.dtype()) + (tensor.output.is_ref() ? 100 : 0);
                    })
-      .def_prop_ro("_dims",
-                   [](const TensorHandle& tensor) { return shape_to_python(tensor.output.shape()); })
-      .def("_merge_shape",
-           [](const TensorHandle& tensor, nb::handle shape) {
-             tensor.output.graph().set_shape(tensor.output, shape_from_python(shape));
-           },
-           nb::arg().none())
+      .def_prop_ro(
+          "_dims",
+          [](const TensorHandle& tensor) { return shape_to_python(tensor.output.shape()); })
+      .def(
+          "_merge_shape",
+          [](const TensorHandle& tensor, nb::handle shape) {
+            tensor.output.graph().set_shape(tensor.output, shape_from_python(shape));
+          },
+          nb::arg().none())
       .def("_constant_value", &constant_of)
       .def("consumers", &consumers);
 }

@@ -24,9 +24,9 @@ nb::object checkpoint_state(const std::string& dir, const std::string& filename)
                         found->all_model_checkpoint_timestamps, found->last_preserved_timestamp);
 }
 
-void set_checkpoint_state(const std::string& dir, const std::string& newest, std::vector<std::string> all,
-                          std::vector<double> times, double preserved, bool relative,
-                          const std::string& filename) {
+void set_checkpoint_state(const std::string& dir, const std::string& newest,
+                          std::vector<std::string> all, std::vector<double> times, double preserved,
+                          bool relative, const std::string& filename) {
   CheckpointStateInfo info{newest, std::move(all), std::move(times), preserved};
   write_checkpoint_state(posix_files(), dir, std::move(info), relative, filename);
 }
@@ -42,29 +42,36 @@ void bind_checkpoints(nb::module_& m) {
   m.def("latest_checkpoint", [](const std::string& dir, const std::string& filename) {
     return latest_checkpoint(posix_files(), dir, filename);
   });
-  m.def("bundle_exists", [](const std::string& prefix) { return bundle_exists(posix_files(), prefix); });
+  m.def("bundle_exists",
+        [](const std::string& prefix) { return bundle_exists(posix_files(), prefix); });
   m.def("remove_bundle", [](const std::string& prefix) { remove_bundle(posix_files(), prefix); });
   nb::class_<BundleReader>(m, "BundleReader")
       .def("__init__",
-           [](BundleReader* self, const std::string& prefix) { new (self) BundleReader(posix_files(), prefix); })
+           [](BundleReader* self, const std::string& prefix) {
+             new (self) BundleReader(posix_files(), prefix);
+           })
       .def("keys", &BundleReader::keys)
       .def("has", [](const BundleReader& self, const std::string& key) { return self.has(key); })
       .def("describe", &describe)
-      .def("read", [](const BundleReader& self, const std::string& key) { return Numpy().value(self.read(key)); });
+      .def("read", [](const BundleReader& self, const std::string& key) {
+        return Numpy().value(self.read(key));
+      });
 }
 
 void bind_events(nb::module_& m) {
   nb::class_<EventWriter>(m, "EventWriter")
       .def("__init__",
-           [](EventWriter* self, const std::string& dir, const std::string& suffix, int queue, double seconds) {
+           [](EventWriter* self, const std::string& dir, const std::string& suffix, int queue,
+              double seconds) {
              EventWriterOptions options;
              options.flush_events = queue;
              options.flush_seconds = seconds;
              new (self) EventWriter(posix_files(), dir, suffix, options);
            })
-      .def("add_event", [](EventWriter& self, nb::bytes event) { self.add_serialized(view(event)); })
-      .def("add_summary",
-           [](EventWriter& self, nb::bytes summary, int64_t step) { self.add_summary(view(summary), step); })
+      .def("add_event",
+           [](EventWriter& self, nb::bytes event) { self.add_serialized(view(event)); })
+      .def("add_summary", [](EventWriter& self, nb::bytes summary,
+                             int64_t step) { self.add_summary(view(summary), step); })
       .def("add_graph", [](EventWriter& self, nb::bytes graph) { self.add_graph(view(graph)); })
       .def("flush", &EventWriter::flush)
       .def("close", &EventWriter::close)
@@ -80,13 +87,17 @@ nb::object next_record(RecordReader& self) {
 void bind_records(nb::module_& m) {
   nb::class_<RecordWriter>(m, "RecordWriter")
       .def("__init__",
-           [](RecordWriter* self, const std::string& path) { new (self) RecordWriter(posix_files(), path); })
+           [](RecordWriter* self, const std::string& path) {
+             new (self) RecordWriter(posix_files(), path);
+           })
       .def("write", [](RecordWriter& self, nb::bytes record) { self.write(view(record)); })
       .def("flush", &RecordWriter::flush)
       .def("close", &RecordWriter::close);
   nb::class_<RecordReader>(m, "RecordReader")
       .def("__init__",
-           [](RecordReader* self, const std::string& path) { new (self) RecordReader(posix_files(), path); })
+           [](RecordReader* self, const std::string& path) {
+             new (self) RecordReader(posix_files(), path);
+           })
       .def("next", &next_record);
 }
 

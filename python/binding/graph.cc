@@ -1,4 +1,5 @@
-// Graphs as Python sees them: adding nodes, the state that names and places them, gradients, GraphDefs.
+// Graphs as Python sees them: adding nodes, the state that names and places them, gradients,
+// GraphDefs.
 
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
@@ -33,9 +34,8 @@ int clear_graph(PyObject* self) {
   return 0;
 }
 
-PyType_Slot kGraphSlots[] = {{Py_tp_traverse, (void*)traverse_graph},
-                             {Py_tp_clear, (void*)clear_graph},
-                             {0, nullptr}};
+PyType_Slot kGraphSlots[] = {
+    {Py_tp_traverse, (void*)traverse_graph}, {Py_tp_clear, (void*)clear_graph}, {0, nullptr}};
 
 AttrMap attrs_from_python(const OpDef& def, nb::dict attrs) {
   AttrMap map;
@@ -87,7 +87,8 @@ DeviceFunction setter_function(nb::handle graph, nb::handle object) {
 ScopeGuard enter_device(nb::handle self, nb::object device) {
   Graph& graph = graph_handle(self).graph;
   if (device.is_none()) return graph.no_device();
-  if (PyUnicode_Check(device.ptr())) return graph.device(std::string_view(nb::cast<std::string>(device)));
+  if (PyUnicode_Check(device.ptr()))
+    return graph.device(std::string_view(nb::cast<std::string>(device)));
   if (nb::isinstance<DeviceSetter>(device)) return graph.device(setter_function(self, device));
   return graph.device(device_function(self, std::move(device)));
 }
@@ -121,7 +122,8 @@ nb::list import_graph_def(nb::handle self, nb::bytes bytes, const std::string& p
                           nb::dict input_map) {
   ImportOptions options;
   options.prefix = prefix;
-  for (auto [key, value] : input_map) options.input_map[nb::cast<std::string>(key)] = output_of(value);
+  for (auto [key, value] : input_map)
+    options.input_map[nb::cast<std::string>(key)] = output_of(value);
   std::string_view text(bytes.c_str(), bytes.size());
   return operation_list(self, from_graph_def(graph_handle(self).graph, text, options));
 }
@@ -133,13 +135,17 @@ nb::bytes graph_def_bytes(nb::handle self, int from, bool add_shapes) {
 
 void bind_state(nb::class_<GraphHandle>& graph) {
   graph
-      .def("_name_scope",
-           [](GraphHandle& g, const std::string& name) { return g.graph.name_scope(name); },
-           nb::keep_alive<0, 1>())
+      .def(
+          "_name_scope",
+          [](GraphHandle& g, const std::string& name) { return g.graph.name_scope(name); },
+          nb::keep_alive<0, 1>())
       .def_prop_ro("_scope", [](GraphHandle& g) { return g.graph.current_scope(); })
-      .def("unique_name",
-           [](GraphHandle& g, const std::string& name, bool mark) { return g.graph.unique_name(name, mark); },
-           nb::arg("name"), nb::arg("mark_as_used") = true)
+      .def(
+          "unique_name",
+          [](GraphHandle& g, const std::string& name, bool mark) {
+            return g.graph.unique_name(name, mark);
+          },
+          nb::arg("name"), nb::arg("mark_as_used") = true)
       .def("_device", &enter_device, nb::arg().none(), nb::keep_alive<0, 1>())
       .def("_colocate_with", &enter_colocation, nb::arg().none(), nb::arg(), nb::keep_alive<0, 1>())
       .def("_control_dependencies", &enter_controls, nb::arg().none(), nb::keep_alive<0, 1>())
@@ -148,26 +154,30 @@ void bind_state(nb::class_<GraphHandle>& graph) {
              std::vector<Output> outputs = outputs_of(inputs);
              return operation_list(self, graph_handle(self).graph.control_inputs_for(outputs));
            })
-      .def("_container", [](GraphHandle& g, const std::string& name) { return g.graph.container(name); },
-           nb::keep_alive<0, 1>())
-      .def("_attr_scope_one",
-           [](GraphHandle& g, const std::string& name, nb::handle value) {
-             return g.graph.attr_scope(name, attr_from_python(value));
-           },
-           nb::keep_alive<0, 1>())
-      .def_prop_rw("seed", [](GraphHandle& g) { return g.graph.seed(); },
-                   [](GraphHandle& g, std::optional<int64_t> seed) { g.graph.set_seed(seed); },
-                   nb::for_setter(nb::arg().none()))
-      .def("_random_seeds",
-           [](GraphHandle& g, std::optional<int64_t> seed) { return g.graph.random_seeds(seed); },
-           nb::arg().none())
+      .def(
+          "_container",
+          [](GraphHandle& g, const std::string& name) { return g.graph.container(name); },
+          nb::keep_alive<0, 1>())
+      .def(
+          "_attr_scope_one",
+          [](GraphHandle& g, const std::string& name, nb::handle value) {
+            return g.graph.attr_scope(name, attr_from_python(value));
+          },
+          nb::keep_alive<0, 1>())
+      .def_prop_rw(
+          "seed", [](GraphHandle& g) { return g.graph.seed(); },
+          [](GraphHandle& g, std::optional<int64_t> seed) { g.graph.set_seed(seed); },
+          nb::for_setter(nb::arg().none()))
+      .def(
+          "_random_seeds",
+          [](GraphHandle& g, std::optional<int64_t> seed) { return g.graph.random_seeds(seed); },
+          nb::arg().none())
       .def_prop_ro("finalized", [](GraphHandle& g) { return g.graph.finalized(); })
       .def("finalize", [](GraphHandle& g) { g.graph.finalize(); })
       .def("_unsafe_unfinalize", [](GraphHandle& g) { g.graph.unfinalize(); })
-      .def("_locate",
-           [](GraphHandle& g, std::vector<std::string> ours) {
-             g.graph.set_locator([ours] { return program_line(ours); });
-           });
+      .def("_locate", [](GraphHandle& g, std::vector<std::string> ours) {
+        g.graph.set_locator([ours] { return program_line(ours); });
+      });
 }
 
 void bind_nodes(nb::class_<GraphHandle>& graph) {
@@ -203,7 +213,8 @@ void bind_nodes(nb::class_<GraphHandle>& graph) {
 
 void bind_graph(nb::module_& m) {
   nb::class_<ScopeGuard>(m, "Guard").def("close", &ScopeGuard::close);
-  nb::class_<GraphHandle> graph(m, "GraphBase", nb::type_slots(kGraphSlots), nb::is_weak_referenceable());
+  nb::class_<GraphHandle> graph(m, "GraphBase", nb::type_slots(kGraphSlots),
+                                nb::is_weak_referenceable());
   graph.def(nb::init<nb::object, nb::object>());
   bind_nodes(graph);
   bind_state(graph);

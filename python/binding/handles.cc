@@ -16,7 +16,8 @@ GraphHandle& graph_handle(nb::handle graph) {
 
 nb::object operation_object(nb::handle graph, Node& node) {
   GraphHandle& handle = *nb::inst_ptr<GraphHandle>(graph);
-  if (handle.operations.size() <= size_t(node.id())) handle.operations.resize(size_t(handle.graph.size()));
+  if (handle.operations.size() <= size_t(node.id()))
+    handle.operations.resize(size_t(handle.graph.size()));
   Ref& slot = handle.operations[size_t(node.id())];
   if (!slot.is_valid()) {
     nb::object made = nb::inst_alloc(handle.operation_type);

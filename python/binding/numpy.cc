@@ -10,10 +10,10 @@ struct NumpyName {
   const char* name;
 };
 constexpr NumpyName kNames[] = {
-    {DType::kFloat, "float32"},   {DType::kDouble, "float64"},     {DType::kInt32, "int32"},
-    {DType::kUInt8, "uint8"},     {DType::kInt16, "int16"},        {DType::kInt8, "int8"},
-    {DType::kInt64, "int64"},     {DType::kBool, "bool_"},         {DType::kUInt16, "uint16"},
-    {DType::kHalf, "float16"},    {DType::kComplex64, "complex64"}, {DType::kUInt32, "uint32"},
+    {DType::kFloat, "float32"}, {DType::kDouble, "float64"},      {DType::kInt32, "int32"},
+    {DType::kUInt8, "uint8"},   {DType::kInt16, "int16"},         {DType::kInt8, "int8"},
+    {DType::kInt64, "int64"},   {DType::kBool, "bool_"},          {DType::kUInt16, "uint16"},
+    {DType::kHalf, "float16"},  {DType::kComplex64, "complex64"}, {DType::kUInt32, "uint32"},
     {DType::kUInt64, "uint64"},
 };
 
@@ -39,11 +39,17 @@ class HeldBuffer {
 };
 
 DType signed_of_size(Py_ssize_t size) {
-  return size == 1 ? DType::kInt8 : size == 2 ? DType::kInt16 : size == 4 ? DType::kInt32 : DType::kInt64;
+  return size == 1   ? DType::kInt8
+         : size == 2 ? DType::kInt16
+         : size == 4 ? DType::kInt32
+                     : DType::kInt64;
 }
 
 DType unsigned_of_size(Py_ssize_t size) {
-  return size == 1 ? DType::kUInt8 : size == 2 ? DType::kUInt16 : size == 4 ? DType::kUInt32 : DType::kUInt64;
+  return size == 1   ? DType::kUInt8
+         : size == 2 ? DType::kUInt16
+         : size == 4 ? DType::kUInt32
+                     : DType::kUInt64;
 }
 
 // kInvalid for what has no counterpart: other byte orders, structures, long double.
@@ -57,15 +63,24 @@ DType dtype_of_format(const char* format, Py_ssize_t size) {
     case 'd': return DType::kDouble;
     case 'e': return DType::kHalf;
     case '?': return DType::kBool;
-    case 'b': case 'h': case 'i': case 'l': case 'q': return signed_of_size(size);
-    case 'B': case 'H': case 'I': case 'L': case 'Q': return unsigned_of_size(size);
+    case 'b':
+    case 'h':
+    case 'i':
+    case 'l':
+    case 'q': return signed_of_size(size);
+    case 'B':
+    case 'H':
+    case 'I':
+    case 'L':
+    case 'Q': return unsigned_of_size(size);
     default: return DType::kInvalid;
   }
 }
 
 Shape shape_of_view(const Py_buffer& view) {
   if (view.ndim > Shape::kMaxRank) {
-    throw unimplemented("an array of {} dimensions: at most {} are possible", view.ndim, Shape::kMaxRank);
+    throw unimplemented("an array of {} dimensions: at most {} are possible", view.ndim,
+                        Shape::kMaxRank);
   }
   Shape shape;
   for (int i = 0; i < view.ndim; ++i) shape.push_back(view.shape[i]);
@@ -122,8 +137,9 @@ bool convert_elements(DType from_type, const void* from, Tensor& to) {
     case DType::kInt32:
     case DType::kInt64:
       if (is_floating(from_type)) return false;
-      return to.dtype() == DType::kInt32 ? convert_to<int32_t>(from_type, from, to.raw(), to.size())
-                                         : convert_to<int64_t>(from_type, from, to.raw(), to.size());
+      return to.dtype() == DType::kInt32
+                 ? convert_to<int32_t>(from_type, from, to.raw(), to.size())
+                 : convert_to<int64_t>(from_type, from, to.raw(), to.size());
     default: return false;
   }
 }
@@ -166,7 +182,8 @@ nb::object Numpy::array(const Tensor& tensor) const {
     return array;
   }
   nb::object flat = array.attr("reshape")(-1);
-  for (int64_t i = 0; i < tensor.size(); ++i) flat[nb::int_(i)] = bytes_of(tensor.data<std::string>()[i]);
+  for (int64_t i = 0; i < tensor.size(); ++i)
+    flat[nb::int_(i)] = bytes_of(tensor.data<std::string>()[i]);
   return array;
 }
 
@@ -211,11 +228,13 @@ Tensor Numpy::copy(nb::handle value, DType dtype) const {
   nb::object contiguous = ascontiguousarray_(array);
   HeldBuffer held;
   if (!held.get(contiguous.ptr(), PyBUF_C_CONTIGUOUS | PyBUF_FORMAT)) {
-    throw invalid_argument("numpy's {} has no counterpart here", nb::str(array.attr("dtype")).c_str());
+    throw invalid_argument("numpy's {} has no counterpart here",
+                           nb::str(array.attr("dtype")).c_str());
   }
   DType found = dtype_of_format(held.view().format, held.view().itemsize);
   if (found == DType::kInvalid) {
-    throw invalid_argument("numpy's {} has no counterpart here", nb::str(array.attr("dtype")).c_str());
+    throw invalid_argument("numpy's {} has no counterpart here",
+                           nb::str(array.attr("dtype")).c_str());
   }
   Tensor tensor(found, shape_from_python(dims));
   if (tensor.bytes()) std::memcpy(tensor.raw(), held.view().buf, tensor.bytes());

@@ -47,7 +47,8 @@ class PythonOptimizer : public Optimizer {
   }
   Node& checked(Graph& graph, nb::handle op) {
     Node& node = node_or_op_of(op);
-    if (&node.graph() != &graph) throw invalid_argument("the update '{}' is of another graph", node.name());
+    if (&node.graph() != &graph)
+      throw invalid_argument("the update '{}' is of another graph", node.name());
     return node;
   }
 
@@ -107,8 +108,10 @@ nb::object slot_reference(Optimizer& optimizer, nb::handle graph, const std::str
   return slot ? tensor_object(graph, slot->ref) : nb::object(nb::none());
 }
 
-nb::object apply_one(Optimizer& optimizer, nb::handle graph, nb::handle gradient, nb::handle variable) {
-  Node* node = optimizer.apply_dense(graph_handle(graph).graph, output_of(gradient), variable_of(variable));
+nb::object apply_one(Optimizer& optimizer, nb::handle graph, nb::handle gradient,
+                     nb::handle variable) {
+  Node* node =
+      optimizer.apply_dense(graph_handle(graph).graph, output_of(gradient), variable_of(variable));
   return operation_object(graph, *node);
 }
 
@@ -125,7 +128,8 @@ void bind_steps(nb::class_<Optimizer>& optimizer) {
              std::vector<VariableRef> refs = variables_of(variables);
              self.create_slots(graph_handle(graph).graph, refs);
            })
-      .def("prepare", [](Optimizer& self, nb::handle graph) { self.prepare(graph_handle(graph).graph); })
+      .def("prepare",
+           [](Optimizer& self, nb::handle graph) { self.prepare(graph_handle(graph).graph); })
       .def("apply_dense", &apply_one)
       .def("finish", &finish_all)
       .def("set_slot_scope", &Optimizer::set_slot_scope)
@@ -144,19 +148,22 @@ void bind_optimizers(nb::module_& m) {
   m.def("gradient_descent", [](nb::handle rate, bool lock, std::string name) {
     return gradient_descent(hyper_of(rate), lock, std::move(name));
   });
-  m.def("momentum", [](nb::handle rate, nb::handle momentum_, bool lock, std::string name, bool nesterov) {
-    return momentum(hyper_of(rate), hyper_of(momentum_), lock, std::move(name), nesterov);
-  });
+  m.def("momentum",
+        [](nb::handle rate, nb::handle momentum_, bool lock, std::string name, bool nesterov) {
+          return momentum(hyper_of(rate), hyper_of(momentum_), lock, std::move(name), nesterov);
+        });
   m.def("adagrad", [](nb::handle rate, double initial, bool lock, std::string name) {
     return adagrad(hyper_of(rate), initial, lock, std::move(name));
   });
-  m.def("adam", [](nb::handle rate, nb::handle beta1, nb::handle beta2, nb::handle epsilon, bool lock,
-                   std::string name) {
-    return adam(hyper_of(rate), hyper_of(beta1), hyper_of(beta2), hyper_of(epsilon), lock, std::move(name));
+  m.def("adam", [](nb::handle rate, nb::handle beta1, nb::handle beta2, nb::handle epsilon,
+                   bool lock, std::string name) {
+    return adam(hyper_of(rate), hyper_of(beta1), hyper_of(beta2), hyper_of(epsilon), lock,
+                std::move(name));
   });
   m.def("compute_gradients", &compute, nb::arg(), nb::arg(), nb::arg(), nb::arg().none(), nb::arg(),
         nb::arg(), nb::arg());
-  m.def("apply_gradients", &apply, nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg().none(), nb::arg());
+  m.def("apply_gradients", &apply, nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg().none(),
+        nb::arg());
 }
 
 }  // namespace capstan

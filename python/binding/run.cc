@@ -7,14 +7,16 @@ namespace {
 
 [[noreturn]] void bad_fetch(nb::handle fetch) {
   std::string text = fmt::format(
-      "Fetch argument {} has invalid type {}, must be a string, Tensor, Operation or Variable, or a "
+      "Fetch argument {} has invalid type {}, must be a string, Tensor, Operation or Variable, or "
+      "a "
       "list, tuple or dict of these",
       nb::repr(fetch).c_str(), nb::inst_name(fetch).c_str());
   throw nb::type_error(text.c_str());
 }
 
 bool is_namedtuple(nb::handle value) {
-  return !PyTuple_CheckExact(value.ptr()) && PyTuple_Check(value.ptr()) && nb::hasattr(value, "_fields");
+  return !PyTuple_CheckExact(value.ptr()) && PyTuple_Check(value.ptr()) &&
+         nb::hasattr(value, "_fields");
 }
 
 [[noreturn]] void foreign(const char* what, const std::string& name) {
@@ -42,26 +44,30 @@ nb::object feed_key(nb::handle graph, nb::handle key) {
 
 void check_shape(const Output& output, const Tensor& value) {
   if (output.shape().compatible_with(value.shape())) return;
-  throw nb::value_error(fmt::format("Cannot feed value of shape {} for Tensor '{}', which has shape {}",
-                                    value.shape(), output.name(), output.shape())
-                            .c_str());
+  throw nb::value_error(
+      fmt::format("Cannot feed value of shape {} for Tensor '{}', which has shape {}",
+                  value.shape(), output.name(), output.shape())
+          .c_str());
 }
 
 // Whole numbers that the type cannot hold are refused, as in TensorFlow; numpy would wrap them.
-void check_whole_number(const Output& output, nb::handle value, const Tensor& tensor, const Numpy& numpy) {
+void check_whole_number(const Output& output, nb::handle value, const Tensor& tensor,
+                        const Numpy& numpy) {
   if (!PyLong_CheckExact(value.ptr()) || !is_integer(tensor.dtype())) return;
   if (numpy.value(tensor).equal(value)) return;
-  throw nb::type_error(fmt::format("Type of feed value {} is not compatible with Tensor '{}' of type {}",
-                                   nb::repr(value).c_str(), output.name(), dtype_name(tensor.dtype()))
-                           .c_str());
+  throw nb::type_error(
+      fmt::format("Type of feed value {} is not compatible with Tensor '{}' of type {}",
+                  nb::repr(value).c_str(), output.name(), dtype_name(tensor.dtype()))
+          .c_str());
 }
 
 Tensor convert_feed(const Output& output, nb::handle value, const Numpy& numpy) {
   if (nb::isinstance<TensorHandle>(value)) {
-    throw nb::type_error(fmt::format("The value of a feed cannot be a tf.Tensor object (for '{}'): run it "
-                                     "first, or give numbers, strings, lists or numpy arrays",
-                                     output.name())
-                             .c_str());
+    throw nb::type_error(
+        fmt::format("The value of a feed cannot be a tf.Tensor object (for '{}'): run it "
+                    "first, or give numbers, strings, lists or numpy arrays",
+                    output.name())
+            .c_str());
   }
   try {
     Tensor tensor = numpy.feed(value, output.dtype());
@@ -76,7 +82,8 @@ Tensor convert_feed(const Output& output, nb::handle value, const Numpy& numpy) 
   }
 }
 
-void add_feed(Feeds& feeds, nb::handle graph, nb::handle key, nb::handle value, const Numpy& numpy) {
+void add_feed(Feeds& feeds, nb::handle graph, nb::handle key, nb::handle value,
+              const Numpy& numpy) {
   if (nb::hasattr(key, "_feed_parts")) {
     for (nb::handle part : nb::iter(key.attr("_feed_parts")(value))) {
       add_feed(feeds, graph, part[0], part[1], numpy);
@@ -194,7 +201,8 @@ Feeds convert_feeds(nb::handle graph, nb::handle feed_dict, const Numpy& numpy) 
   size_t count = size_t(PyDict_GET_SIZE(feed_dict.ptr()));
   feeds.outputs.reserve(count);
   feeds.values.reserve(count);
-  for (auto [key, value] : nb::borrow<nb::dict>(feed_dict)) add_feed(feeds, graph, key, value, numpy);
+  for (auto [key, value] : nb::borrow<nb::dict>(feed_dict))
+    add_feed(feeds, graph, key, value, numpy);
   return feeds;
 }
 

@@ -16,7 +16,8 @@ namespace capstan {
 // Lists, tuples, named tuples and dicts of tensors, operations, variables and names.
 class Fetches {
  public:
-  // `graph` resolves names and variables. Throws TypeError or ValueError naming what cannot be fetched.
+  // `graph` resolves names and variables. Throws TypeError or ValueError naming what cannot be
+  // fetched.
   Fetches(nb::handle graph, nb::handle fetches);
 
   const std::vector<Output>& outputs() const { return outputs_; }
@@ -41,7 +42,8 @@ class Fetches {
   std::vector<Output> outputs_;
   std::vector<Node*> targets_;
   std::vector<Leaf> leaves_;
-  std::vector<std::pair<nb::object, nb::object>> parts_;  // (list of parts, function of their values)
+  std::vector<std::pair<nb::object, nb::object>>
+      parts_;  // (list of parts, function of their values)
 
   const std::vector<Tensor>* values_ = nullptr;
   const Numpy* numpy_ = nullptr;

@@ -1,4 +1,5 @@
-// Sessions as Python sees them. A run releases the interpreter; while it waits it looks for signals.
+// Sessions as Python sees them. A run releases the interpreter; while it waits it looks for
+// signals.
 
 #include "session/session.h"
 
@@ -16,8 +17,8 @@
 namespace capstan {
 namespace {
 
-// The Python exception that a signal handler raised during a wait. The engine only sees that the run
-// was cancelled; the exception itself is raised when the run has ended.
+// The Python exception that a signal handler raised during a wait. The engine only sees that the
+// run was cancelled; the exception itself is raised when the run has ended.
 struct Interrupt {
   nb::object exception;
   // Threads whose runs end at their next wait: queue runners that are told to stop.
@@ -25,7 +26,8 @@ struct Interrupt {
 
   void check() {
     nb::gil_scoped_acquire gil;
-    if (cancelled_threads.contains(PyThread_get_thread_ident())) throw cancelled("the thread was told to stop");
+    if (cancelled_threads.contains(PyThread_get_thread_ident()))
+      throw cancelled("the thread was told to stop");
     if (PyErr_CheckSignals() == 0) return;
     PyObject *type, *value, *trace;
     PyErr_Fetch(&type, &value, &trace);
@@ -49,9 +51,12 @@ struct SessionHandle {
   Numpy numpy;
   std::shared_ptr<Interrupt> interrupt = std::make_shared<Interrupt>();
   std::unique_ptr<Session> session;
+  bool forked = false;  // this process is a child; the session's threads stayed in the parent
 
-  // Threads of the session may be waiting for the interpreter.
+  // Threads of the session may be waiting for the interpreter. Those of another process cannot be
+  // waited for: the child leaves the session as it is.
   ~SessionHandle() {
+    if (forked) static_cast<void>(session.release());
     nb::gil_scoped_release release;
     session.reset();
   }
@@ -68,6 +73,7 @@ int clear_session(PyObject* self) {
   if (!nb::inst_ready(self)) return 0;
   auto* handle = nb::inst_ptr<SessionHandle>(self);
   std::unique_ptr<Session> session = std::move(handle->session);
+  if (handle->forked) static_cast<void>(session.release());
   {
     nb::gil_scoped_release release;
     session.reset();
@@ -76,9 +82,8 @@ int clear_session(PyObject* self) {
   return 0;
 }
 
-PyType_Slot kSessionSlots[] = {{Py_tp_traverse, (void*)traverse_session},
-                               {Py_tp_clear, (void*)clear_session},
-                               {0, nullptr}};
+PyType_Slot kSessionSlots[] = {
+    {Py_tp_traverse, (void*)traverse_session}, {Py_tp_clear, (void*)clear_session}, {0, nullptr}};
 
 void notice(const std::string& line) { fmt::print(stderr, "capstan: {}\n", line); }
 
@@ -99,13 +104,19 @@ void start(SessionHandle* self, nb::object graph, const std::string& target, nb:
 }
 
 Session& open_session(SessionHandle& self) {
+  if (self.forked) {
+    PyErr_SetString(PyExc_RuntimeError,
+                    "This session was made before the process forked: make one in the child.");
+    throw nb::python_error();
+  }
   if (!self.session || self.session->closed()) {
     PyErr_SetString(PyExc_RuntimeError, "Attempted to use a closed Session.");
     throw nb::python_error();
   }
   if (self.session->graph().size() == 0) {
-    PyErr_SetString(PyExc_RuntimeError,
-                    "The Session graph is empty. Add operations to the graph before calling run().");
+    PyErr_SetString(
+        PyExc_RuntimeError,
+        "The Session graph is empty. Add operations to the graph before calling run().");
     throw nb::python_error();
   }
   return *self.session;
@@ -128,8 +139,8 @@ RunOptions run_options(nb::handle options) {
   throw nb::python_error();
 }
 
-// A new plan is shipped to other tasks, which may take long; but a graph that can still grow is read
-// only by whoever holds the interpreter.
+// A new plan is shipped to other tasks, which may take long; but a graph that can still grow is
+// read only by whoever holds the interpreter.
 std::shared_ptr<Executable> prepare(Session& session, const Feeds& feeds, const Fetches& fetches) {
   std::optional<nb::gil_scoped_release> release;
   if (session.graph().finalized()) release.emplace();
@@ -156,7 +167,7 @@ nb::object run(SessionHandle& self, nb::handle fetches, nb::handle feed_dict, nb
 }
 
 void close(SessionHandle& self) {
-  if (!self.session) return;
+  if (!self.session || self.forked) return;
   nb::gil_scoped_release release;
   self.session->close();
 }
@@ -172,17 +183,24 @@ void reset(const std::string& target, nb::object server, std::vector<std::string
 }  // namespace
 
 void bind_session(nb::module_& m) {
-  nb::class_<SessionHandle>(m, "SessionBase", nb::type_slots(kSessionSlots), nb::is_weak_referenceable())
+  nb::class_<SessionHandle>(m, "SessionBase", nb::type_slots(kSessionSlots),
+                            nb::is_weak_referenceable())
       .def("__init__", &start, nb::arg("graph"), nb::arg("target"), nb::arg("server").none(),
            nb::arg("device_filters"), nb::arg("threads"))
       .def("run", &run, nb::arg("fetches").none(), nb::arg("feed_dict") = nb::none(),
            nb::arg("options") = nb::none(), nb::arg("run_metadata") = nb::none())
       .def("close", &close)
+      .def("_mark_forked", [](SessionHandle& self) { self.forked = true; })
       .def("_cancel_runs_of",
-           [](SessionHandle& self, unsigned long thread) { self.interrupt->cancelled_threads.insert(thread); })
+           [](SessionHandle& self, unsigned long thread) {
+             self.interrupt->cancelled_threads.insert(thread);
+           })
       .def("_allow_runs_of",
-           [](SessionHandle& self, unsigned long thread) { self.interrupt->cancelled_threads.erase(thread); })
-      .def_prop_ro("_closed", [](SessionHandle& self) { return !self.session || self.session->closed(); })
+           [](SessionHandle& self, unsigned long thread) {
+             self.interrupt->cancelled_threads.erase(thread);
+           })
+      .def_prop_ro("_closed",
+                   [](SessionHandle& self) { return !self.session || self.session->closed(); })
       .def_prop_ro("graph", [](SessionHandle& self) { return self.graph; });
   m.def("reset_containers", &reset, nb::arg(), nb::arg().none(), nb::arg());
 }

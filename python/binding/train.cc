@@ -11,6 +11,7 @@
 #include "build.h"
 #include "convert.h"
 #include "graph/graph_def.h"
+#include "graph/graph_text.h"
 #include "handles.h"
 #include "io/event_reader.h"
 #include "proto/meta_graph.pb.h"
@@ -125,8 +126,15 @@ nb::object next_event(EventReader& self) {
   return bytes_object(event->SerializeAsString());
 }
 
+void write_graph_text(const std::string& path, nb::bytes graph_def) {
+  std::string content(view_of(graph_def));
+  nb::gil_scoped_release release;
+  write_atomically(posix_files(), path, graph_text(content));
+}
+
 void bind_files(nb::module_& m) {
   m.def("write_file", &write_whole);
+  m.def("write_graph_text", &write_graph_text);
   nb::class_<EventReader>(m, "EventReader")
       .def("__init__", [](EventReader* self, const std::string& path) { new (self) EventReader(posix_files(), path); })
       .def("next", &next_event);

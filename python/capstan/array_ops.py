@@ -297,7 +297,7 @@ def unpack(value, num=None, axis=0, name="unpack"):
 
 
 def pack_values(values, dtype, name):
-    """A nested list that holds tensors, as one tensor; plain leaves take the type of the tensors."""
+    """A nested list that holds tensors, as one tensor; plain leaves take the tensors' type."""
     if dtype is None:
         dtype = next(
             leaf.dtype.base_dtype for leaf in convert._leaves(values) if convert.is_tensor(leaf)

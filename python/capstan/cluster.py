@@ -164,7 +164,7 @@ class Server:
         jobs = {job.name: dict(job.tasks) for job in given.cluster.job}
         self._engine = _capstan.ServerBase(jobs, given.job_name, given.task_index, given.protocol)
         _servers[self._engine.target] = self._engine
-        launcher.process().join(self._engine, given.job_name)
+        launcher.process().join(self._engine, given.job_name != "ps" and "ps" in jobs)
 
     @property
     def server_def(self):
@@ -176,8 +176,8 @@ class Server:
         return self._engine.target
 
     def join(self):
-        """Serves until the cluster's workers have left, then ends the process: programs run on after
-        this call, and a parameter server must not."""
+        """Serves until the cluster's workers have left, then ends the process: programs run on
+        after this call, and a parameter server must not."""
         self.start()
         launcher.process().leave(self._engine)
         # Ctrl-C reaches a thread that waits for another, not one that waits within the engine.

@@ -1,4 +1,4 @@
-"""Python and numpy values to tensors: constants, with TensorFlow's choice of element type and name."""
+"""Python and numpy values to tensors: constants, with TensorFlow's choice of type and name."""
 
 import numpy as np
 

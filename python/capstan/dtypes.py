@@ -1,4 +1,4 @@
-"""Element types, with TensorFlow's numbers and spellings. `float32_ref` and its kin are variables."""
+"""Element types, with TensorFlow's numbers and names. `float32_ref` and its kin are variables."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Tensor and Operation: the Python faces of a graph's elements. The extension makes the instances."""
+"""Tensor and Operation: Python's faces of a graph's elements. The extension makes the objects."""
 
 from capstan import _capstan, dtypes
 from capstan.shapes import TensorShape

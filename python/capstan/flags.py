@@ -29,8 +29,8 @@ class FlagError(ValueError):
 
 
 class _FlagValues:
-    """Attributes are flags. The command line is parsed at the first access, and again when flags were
-    defined since; values that the program set stay."""
+    """Attributes are flags. The command line is parsed at the first access, and again when flags
+    were defined since; values that the program set stay."""
 
     def __init__(self):
         self.__dict__.update(__flags={}, _parsed=False, _assigned={}, _argv=None, _rest=[])

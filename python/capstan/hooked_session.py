@@ -26,9 +26,7 @@ class HookedSession(WrappedSession):
         self._should_stop = False
         self._run = sess.run
         self._step_hooks = [hook for hook in hooks if type(hook) in _PLAIN_STEP_HOOKS]
-        self._others = [
-            hook for hook in hooks if hook not in self._step_hooks and _has_run_methods(hook)
-        ]
+        self._others = [hook for hook in hooks if hook not in self._step_hooks and _has_run_methods(hook)]
         self._step = self._step_hooks[0]._global_step_tensor if self._step_hooks else None
         self._quiet = False
         self._settle()
@@ -88,9 +86,7 @@ class HookedSession(WrappedSession):
 
     def _after_run(self, context, outputs, options, run_metadata):
         step = outputs.get("step")
-        loud = step is not None and (
-            not self._quiet or step >= self._loud_step or time.time() >= self._loud_time
-        )
+        loud = step is not None and (not self._quiet or step >= self._loud_step or time.time() >= self._loud_time)
         context._caller_values = outputs["caller"]
         for hook in self._hooks if loud else self._others:
             results = outputs.get(hook)
@@ -104,10 +100,7 @@ class HookedSession(WrappedSession):
 
 def _has_run_methods(hook):
     kind = type(hook)
-    return (
-        kind.before_run is not SessionRunHook.before_run
-        or kind.after_run is not SessionRunHook.after_run
-    )
+    return kind.before_run is not SessionRunHook.before_run or kind.after_run is not SessionRunHook.after_run
 
 
 def _refuse_common(feeds, others, message):
@@ -120,15 +113,13 @@ def _merge_options(options, more):
     options.trace_level = max(options.trace_level, more.trace_level)
     options.timeout_in_ms = max(options.timeout_in_ms, more.timeout_in_ms)
     options.inter_op_thread_pool = max(options.inter_op_thread_pool, more.inter_op_thread_pool)
-    options.output_partition_graphs = max(
-        options.output_partition_graphs, more.output_partition_graphs
-    )
+    options.output_partition_graphs = max(options.output_partition_graphs, more.output_partition_graphs)
     options.report_tensor_allocations_upon_oom = (
         options.report_tensor_allocations_upon_oom or more.report_tensor_allocations_upon_oom
     )
 
 
-# --- The launcher ----------------------------------------------------------------------------------
+# --- The launcher ---------------------------------------------------------------------------------
 
 
 class _LauncherHook(StepHook):
@@ -145,12 +136,13 @@ class _LauncherHook(StepHook):
     def after_run(self, run_context, run_values):
         step = run_values.results + 1
         if self._reporter.due:
-            self._reporter.report(
-                step, run_context.original_args.fetches, run_context._caller_values
-            )
+            self._reporter.report(step, run_context.original_args.fetches, run_context._caller_values)
         if self._reporter.reached(step):
             if self._reporter.reached(run_context.session.run(self._global_step_tensor)):
                 run_context.request_stop()
+
+    def end(self, session):
+        self._reporter.finish(session, self._global_step_tensor)
 
     def _quiet_until(self):
         return self._reporter.limit or float("inf"), self._reporter.next_time

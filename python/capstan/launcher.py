@@ -26,9 +26,9 @@ class _Process:
         self._next_hook, sys.excepthook = sys.excepthook, self._on_exception
         atexit.register(self._on_exit)
 
-    def join(self, server, job):
-        """`server` is an engine's; parameter servers have nobody to take leave of."""
-        if job != "ps":
+    def join(self, server, waited_for):
+        """A server was started. `waited_for`: parameter servers will end only after it has left."""
+        if waited_for:
             self._servers.append(server)
         port = server.target.rpartition(":")[2]
         if port.isdigit():
@@ -108,6 +108,7 @@ class StepReporter:
         self._graph = graph
         self._process = process()
         self._next_time = 0.0
+        self._loss = None
         self.last_step = 0  # where training will stop, if somebody said so
         self.limit = self._process.max_steps
 
@@ -125,6 +126,14 @@ class StepReporter:
     def report(self, step, fetches, values):
         self._next_time = time.time() + _REPORT_SECS
         if self._process.channel.connected:
-            ends = [last for last in (self.last_step, self.limit) if last > 0]
-            loss = loss_among(self._graph, fetches, values)
-            self._process.channel.step(int(step), loss, min(ends, default=0))
+            self._loss = loss_among(self._graph, fetches, values)
+            self._tell(step)
+
+    def finish(self, sess, step_tensor):
+        """The step at which training has ended, with the last loss that is known."""
+        if self._process.channel.connected:
+            self._tell(sess.run(step_tensor))
+
+    def _tell(self, step):
+        ends = [last for last in (self.last_step, self.limit) if last > 0]
+        self._process.channel.step(int(step), self._loss, min(ends, default=0))

@@ -1,5 +1,5 @@
-"""Arithmetic, comparison, reductions, matrix products: the functions whose nodes or arguments differ
-from those of a single row, and the operators of tensors."""
+"""Arithmetic, comparison, reductions, matrix products: the functions whose nodes or arguments
+differ from those of a single row, and the operators of tensors."""
 
 import numpy as np
 

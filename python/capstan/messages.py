@@ -1,8 +1,8 @@
 """Protocol buffer messages, small: keyword arguments, attributes, the wire format, text.
 
-A class lists its fields as lines "number type name", with "repeated", "map<key,value>" and enum types
-as "enum"; messages of messages name the class. Enough for TensorFlow's configuration, cluster, graph,
-summary and example messages, at a hundredth of the import time of the full library.
+A class lists its fields as lines "number type name", with "repeated", "map<key,value>" and enum
+types as "enum"; messages of messages name the class. Enough for TensorFlow's configuration,
+cluster, graph, summary and example messages, at a hundredth of the full library's import time.
 """
 
 import struct

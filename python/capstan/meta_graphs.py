@@ -56,12 +56,33 @@ GraphDef, SaverDef = protos.GraphDef, protos.SaverDef
 def write_graph(graph_or_graph_def, logdir, name, as_text=True):
     """The graph as a file of text or bytes; returns its path."""
     given = graph_or_graph_def
-    graph_def = given.as_graph_def(add_shapes=True) if isinstance(given, graphs.Graph) else given
+    in_graph = isinstance(given, graphs.Graph)
+    content = given._graph_def(0, False) if in_graph else given.SerializeToString()
+    return _write_graph(content, logdir, name, as_text)
+
+
+def write_graph_with_shapes(graph, logdir, name):
+    """As supervisors and the checkpoint hook write it."""
+    return _write_graph(graph._graph_def(0, True), logdir, name, True)
+
+
+def _write_graph(content, logdir, name, as_text):
     os.makedirs(logdir, exist_ok=True)
     path = os.path.join(logdir, name)
-    content = str(graph_def).encode() if as_text else graph_def.SerializeToString()
-    _capstan.write_file(path, content)
+    (_capstan.write_graph_text if as_text else _capstan.write_file)(path, content)
     return path
+
+
+# Collections that hold variables as messages; in others they stand by name, as tensors do.
+_VARIABLES = (
+    "variables",
+    "trainable_variables",
+    "local_variables",
+    "model_variables",
+    "moving_average_variables",
+    "metric_variables",
+    "global_step",
+)
 
 
 def _element_name(item):
@@ -70,9 +91,9 @@ def _element_name(item):
     return getattr(item, "name", None) if hasattr(item, "graph") else None
 
 
-def _collection(items):
+def _collection(key, items):
     """(kind, values) of a collection as meta_graph() takes it; None for other objects."""
-    if all(isinstance(item, Variable) for item in items):
+    if key in _VARIABLES and all(isinstance(item, Variable) for item in items):
         return "bytes", [_capstan.variable_def(item, item.trainable) for item in items]
     if all(hasattr(item, "to_proto") for item in items):
         return "bytes", [item.to_proto().SerializeToString() for item in items]
@@ -91,13 +112,11 @@ def meta_graph_bytes(graph, saver_def=None, collection_list=None):
     collections = {}
     for key in graph.get_all_collection_keys() if collection_list is None else collection_list:
         items = graph.get_collection(key)
-        packed = _collection(items) if items else None
+        packed = _collection(key, items) if items else None
         if packed:
             collections[key] = packed
         elif items:
-            logs.debug(
-                "the collection %s is not written: it holds %s", key, type(items[0]).__name__
-            )
+            logs.debug("the collection %s is not written: it holds %s", key, type(items[0]).__name__)
     saver = None if saver_def is None else saver_def.SerializeToString()
     return _capstan.meta_graph(graph, saver, collections, about.__version__, about.__git_version__)
 
@@ -152,16 +171,6 @@ def _without_devices(graph_def):
     return graph_def.SerializeToString()
 
 
-_VARIABLES = (
-    "variables",
-    "trainable_variables",
-    "local_variables",
-    "model_variables",
-    "moving_average_variables",
-    "metric_variables",
-)
-
-
 def _imported(graph, key, kind, values, scope, known):
     def element(name):
         return graph.as_graph_element(graphs.prepend_name_scope(name, scope))
@@ -175,10 +184,7 @@ def _imported(graph, key, kind, values, scope, known):
     if kind == "bytes":
         from capstan.saver import Saver
 
-        return [
-            Saver.from_proto(protos.SaverDef.FromString(v), scope) if key == "savers" else v
-            for v in values
-        ]
+        return [Saver.from_proto(protos.SaverDef.FromString(v), scope) if key == "savers" else v for v in values]
     return values
 
 

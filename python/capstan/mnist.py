@@ -23,7 +23,7 @@ _FILES = (
 
 
 class DataSet:
-    """Images as rows of 784 numbers in [0, 1] (or as pixels with reshape=False), and their labels."""
+    """Images as rows of 784 numbers in [0, 1] (as pixels with reshape=False), and their labels."""
 
     def __init__(
         self,
@@ -116,7 +116,7 @@ def read_data_sets(
     seed=None,
     source_url=None,
 ):
-    """(train, validation, test). `source_url` is never asked: nothing here reaches for the network."""
+    """(train, validation, test). `source_url` is never asked: nothing here uses the network."""
     if fake_data:
         fakes = [
             DataSet([], [], fake_data=True, one_hot=one_hot, dtype=dtype, seed=seed)

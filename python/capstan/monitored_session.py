@@ -45,9 +45,7 @@ def MonitoredTrainingSession(
     all_hooks = list(chief_only_hooks or ())
     summary_dir = summary_dir or checkpoint_dir
     if summary_dir and _positive(log_step_count_steps):
-        all_hooks.append(
-            StepCounterHook(output_dir=summary_dir, every_n_steps=log_step_count_steps)
-        )
+        all_hooks.append(StepCounterHook(output_dir=summary_dir, every_n_steps=log_step_count_steps))
     if summary_dir and (_positive(summary_steps) or _positive(summary_secs)):
         all_hooks.append(
             SummarySaverHook(
@@ -89,9 +87,9 @@ class _MonitoredSession:
         self._hooks = list(hooks or ())
         for hook in self._hooks:
             hook.begin()
-        own_hooks = launcher_hooks(self._hooks)
+        self._all_hooks = self._hooks + launcher_hooks(self._hooks)
         self._coordinated_creator = self._CoordinatedSessionCreator(
-            session_creator or ChiefSessionCreator(), self._hooks, own_hooks, stop_grace_period_secs
+            session_creator or ChiefSessionCreator(), self._all_hooks, stop_grace_period_secs
         )
         if should_recover:
             self._sess = RecoverableSession(self._coordinated_creator)
@@ -139,8 +137,8 @@ class _MonitoredSession:
     class _CoordinatedSessionCreator:
         """Makes the session below the recoverable one, again and again if need be."""
 
-        def __init__(self, session_creator, hooks, own_hooks, stop_grace_period_secs):
-            self._session_creator, self._hooks, self._own_hooks = session_creator, hooks, own_hooks
+        def __init__(self, session_creator, hooks, stop_grace_period_secs):
+            self._session_creator, self._hooks = session_creator, hooks
             self._stop_grace_period_secs = stop_grace_period_secs
             self.coord = self.tf_sess = None
 
@@ -149,15 +147,15 @@ class _MonitoredSession:
             self.coord = Coordinator(clean_stop_exception_types=[])
             if self.tf_sess.graph.get_collection(GraphKeys.QUEUE_RUNNERS):
                 start_queue_runners(sess=self.tf_sess, coord=self.coord)
-            for hook in self._hooks + self._own_hooks:
+            for hook in self._hooks:
                 hook.after_create_session(self.tf_sess, self.coord)
-            hooked = HookedSession(self.tf_sess, self._hooks + self._own_hooks)
+            hooked = HookedSession(self.tf_sess, self._hooks)
             return CoordinatedSession(hooked, self.coord, self._stop_grace_period_secs)
 
     def _close_internal(self, exception_type=None):
         try:
-            if not exception_type:
-                for hook in self._hooks:
+            if not exception_type and not self._is_closed():
+                for hook in self._all_hooks:
                     hook.end(self._coordinated_creator.tf_sess)
         finally:
             try:
@@ -197,9 +195,7 @@ class SingularMonitoredSession(_MonitoredSession):
         stop_grace_period_secs=120,
         checkpoint_filename_with_path=None,
     ):
-        creator = ChiefSessionCreator(
-            scaffold, master, config, checkpoint_dir, checkpoint_filename_with_path
-        )
+        creator = ChiefSessionCreator(scaffold, master, config, checkpoint_dir, checkpoint_filename_with_path)
         super().__init__(creator, hooks, False, stop_grace_period_secs)
 
     def raw_session(self):

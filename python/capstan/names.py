@@ -1,8 +1,8 @@
 """Where each public name of TensorFlow lives here.
 
 One block per module of TensorFlow ("" is `tensorflow` itself). A line "file: a b=c" says that a is
-capstan.file.a and b is capstan.file.c; "modules: x=y" says that x is the module capstan.y. Names that
-no line has, but that an op of the catalog does, get the function derived from its row.
+capstan.file.a and b is capstan.file.c; "modules: x=y" says that x is the module capstan.y. Names
+that no line has, but that an op of the catalog does, get the function derived from its row.
 """
 
 TABLE = {
@@ -231,10 +231,13 @@ ALIASES = {
     "keras.initializers": "initializers",
 }
 
-# Modules whose names, where no line has them, are looked for in these: `tensorflow.python.ops.*` and its
-# kin show the same functions as the public modules.
+# Modules whose names, where no line has them, are looked for in these: `tensorflow.python.ops.*` and
+# its kin show the same functions as the public modules.
 SEARCHED = ("", "nn", "train", "layers", "losses", "summary", "test", "graph_util")
 PRIVATE = "python"
+PRIVATE_PARTS = (
+    "client data estimator framework keras lib ops platform saved_model summary training util".split()
+)
 # Below these, anything can be imported, and fails where it is used.
 OPEN = ("contrib", "python", "examples", "models")
 # Modules that show the ops of the catalog.

@@ -164,7 +164,10 @@ def lookup(module, path, name):
 
 
 def _opened(full):
-    """Whether an attribute is a module of contrib or its kin: one that a longer name of ours has."""
+    """Whether an attribute is a module of contrib or its kin: a longer name of ours has it."""
+    parts = full.split(".")
+    if parts[0] == names.PRIVATE and len(parts) in (2, 3) and parts[1] in names.PRIVATE_PARTS:
+        return True
     keys = (*names.TABLE, *names.ALIASES)
     return any(key == full or key.startswith(full + ".") for key in keys)
 
@@ -206,7 +209,7 @@ class _Finder:
 
 
 def _shown(name, module):
-    """A module of capstan under TensorFlow's name. Its names are shared, not copied behind its back."""
+    """A module of capstan under TensorFlow's name."""
     made = types.ModuleType(name, module.__doc__)
     made.__dict__.update(
         {

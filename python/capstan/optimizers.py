@@ -1,5 +1,6 @@
-"""tf.train.Optimizer and its kin. The steps of ours are the engine's; a subclass that overrides one of
-them, or an optimizer that a program writes, is called by the engine through the same interface."""
+"""tf.train.Optimizer and its kin. The steps of ours are the engine's; a subclass that overrides one
+of them, or an optimizer that a program writes, is called by the engine through the same interface.
+"""
 
 from capstan import _capstan, control_ops, convert, launcher
 from capstan import graph as graphs
@@ -10,7 +11,7 @@ from capstan.variables import Variable, trainable_variables
 
 
 class Optimizer:
-    """Subclasses override _apply_dense, and where they need them _create_slots, _prepare, _finish."""
+    """Subclasses override _apply_dense, and if need be _create_slots, _prepare, _finish."""
 
     GATE_NONE, GATE_OP, GATE_GRAPH = 0, 1, 2
 

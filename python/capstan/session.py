@@ -1,9 +1,23 @@
 """tf.Session: runs parts of a graph. `run` itself is the extension's, without a Python frame."""
 
 import contextlib
+import os
+import weakref
 
 from capstan import _capstan
 from capstan import graph as graphs
+
+_live = weakref.WeakSet()
+
+
+def _mark_forked():
+    from capstan import cluster
+
+    for alive in (*_live, *cluster._servers.values()):
+        alive._mark_forked()
+
+
+os.register_at_fork(after_in_child=_mark_forked)
 
 
 class BaseSession(_capstan.SessionBase):
@@ -18,6 +32,7 @@ class BaseSession(_capstan.SessionBase):
         filters = list(config.device_filters) if config is not None else []
         threads = config.intra_op_parallelism_threads if config is not None else 0
         super().__init__(graph, target, cluster.server_for(target), filters, threads)
+        _live.add(self)
         self._target = target
         self._config = config
 

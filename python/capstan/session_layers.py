@@ -1,4 +1,4 @@
-"""The layers of a monitored session between the program and tf.Session: one that makes a new session
+"""Layers of a monitored session, between the program and tf.Session: one that makes a new session
 when a task was lost, and one that knows the coordinator."""
 
 from capstan import errors, logs

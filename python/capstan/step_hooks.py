@@ -117,7 +117,7 @@ class CheckpointSaverHook(StepHook):
         step = session.run(self._global_step_tensor)
         graph = session.graph
         if self._save_graph_def:
-            meta_graphs.write_graph(graph, self._checkpoint_dir, "graph.pbtxt")
+            meta_graphs.write_graph_with_shapes(graph, self._checkpoint_dir, "graph.pbtxt")
         saver = self._get_saver()
         self._summary_writer.add_graph(graph)
         meta = meta_graphs.meta_graph_bytes(graph, saver.saver_def if saver else None)
@@ -140,17 +140,14 @@ class CheckpointSaverHook(StepHook):
             self._save(session, step)
         for listener in self._listeners:
             listener.end(session, step)
+        self._summary_writer.flush()
 
     def _save(self, session, step):
         for listener in self._listeners:
             listener.before_save(session, step)
         logs.info("Saving checkpoints for %d into %s.", step, self._save_path)
-        self._get_saver().save(
-            session, self._save_path, global_step=step, write_meta_graph=self._save_graph_def
-        )
-        log = protos.SessionLog(
-            status=protos.SessionLog.CHECKPOINT, checkpoint_path=self._save_path
-        )
+        self._get_saver().save(session, self._save_path, global_step=step, write_meta_graph=self._save_graph_def)
+        log = protos.SessionLog(status=protos.SessionLog.CHECKPOINT, checkpoint_path=self._save_path)
         self._summary_writer.add_session_log(log, step)
         # All are told, also when the first one asks for a stop.
         return any([listener.after_save(session, step) for listener in self._listeners])
@@ -164,8 +161,7 @@ class CheckpointSaverHook(StepHook):
         if len(savers) != 1:
             raise RuntimeError(
                 "%s in collection %s. Please add a saver to the collection or provide a "
-                "saver or scaffold."
-                % ("More than one item" if savers else "No items", GraphKeys.SAVERS)
+                "saver or scaffold." % ("More than one item" if savers else "No items", GraphKeys.SAVERS)
             )
         self._saver = savers[0]
         return self._saver
@@ -249,9 +245,7 @@ class SummarySaverHook(StepHook):
         if self._next_step is None or requested:
             step = run_context.session.run(self._global_step_tensor)
         if self._next_step is None:
-            self._summary_writer.add_session_log(
-                protos.SessionLog(status=protos.SessionLog.START), step
-            )
+            self._summary_writer.add_session_log(protos.SessionLog(status=protos.SessionLog.START), step)
         if requested:
             self._timer.update_last_triggered_step(step)
             for summary in run_values.results.get("summary", ()):

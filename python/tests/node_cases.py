@@ -1,3 +1,4 @@
+# ruff: noqa: B018
 """Small programs whose nodes must equal TensorFlow's: each function builds a graph with `tf`.
 
 `record_nodes.py` runs them under TensorFlow once and keeps what it saw in golden/nodes.json.

@@ -1,4 +1,4 @@
-"""The names that programs import: all there are resolve, and a missing one says so where it is used."""
+"""The names that programs import: all resolve, and a missing one says so where it is used."""
 
 import subprocess
 import sys
@@ -50,7 +50,7 @@ def test_a_missing_name_fails_with_line_and_nearest_name():
     with pytest.raises(
         AttributeError, match=r"tf\.reduce_meam.*test_names\.py:\d+.*tf\.reduce_mean"
     ):
-        tf.reduce_meam
+        tf.reduce_meam(1)
     with pytest.raises(AttributeError, match=r"tf\.nn\.no_such_thing does not exist"):
         tf.nn.no_such_thing(1)
     assert not hasattr(tf, "no_such_thing_at_all")

@@ -1,7 +1,7 @@
 """What a training script of MLSQL learns from its engine: parameters, given on standard input.
 
-An int32 count (big-endian), then for each parameter its key and its value, each as an int32 length and
-UTF-8 bytes. A length of -5 stands for None.
+An int32 count (big-endian), then for each parameter its key and its value, each as an int32 length
+and UTF-8 bytes. A length of -5 stands for None.
 """
 
 import struct
