@@ -1,4 +1,5 @@
-// Meta graphs, event files read back, and the channel on which a task tells its launcher how it fares.
+// Meta graphs, event files read back, and the channel on which a task tells its launcher how it
+// fares.
 
 #include "train.h"
 
@@ -25,11 +26,13 @@ std::string_view view_of(const nb::bytes& bytes) { return {bytes.c_str(), bytes.
 template <class Message>
 Message parsed(const nb::bytes& bytes, const char* what) {
   Message message;
-  if (!message.ParseFromArray(bytes.c_str(), int(bytes.size()))) throw data_loss("these bytes are no {}", what);
+  if (!message.ParseFromArray(bytes.c_str(), int(bytes.size())))
+    throw data_loss("these bytes are no {}", what);
   return message;
 }
 
-// --- Meta graphs ----------------------------------------------------------------------------------
+// --- Meta graphs
+// ----------------------------------------------------------------------------------
 
 nb::bytes variable_def(nb::handle variable, bool trainable) {
   VariableRef ref = variable_of(variable);
@@ -52,21 +55,26 @@ nb::tuple parse_variable_def(nb::bytes bytes) {
 // `items`: str are names of nodes, bytes are messages.
 void add_collection(pb::CollectionDef& def, const std::string& kind, nb::handle items) {
   for (nb::handle item : nb::iter(items)) {
-    if (kind == "node") def.mutable_node_list()->add_value(nb::cast<std::string>(item));
-    else if (kind == "bytes") def.mutable_bytes_list()->add_value(bytes_from_python(item));
-    else if (kind == "int") def.mutable_int64_list()->add_value(nb::cast<int64_t>(item));
-    else def.mutable_float_list()->add_value(nb::cast<float>(item));
+    if (kind == "node")
+      def.mutable_node_list()->add_value(nb::cast<std::string>(item));
+    else if (kind == "bytes")
+      def.mutable_bytes_list()->add_value(bytes_from_python(item));
+    else if (kind == "int")
+      def.mutable_int64_list()->add_value(nb::cast<int64_t>(item));
+    else
+      def.mutable_float_list()->add_value(nb::cast<float>(item));
   }
 }
 
 // `collections`: name to (kind, items).
-nb::bytes meta_graph(nb::handle graph, nb::handle saver_def, nb::dict collections, const std::string& version,
-                     const std::string& git_version) {
+nb::bytes meta_graph(nb::handle graph, nb::handle saver_def, nb::dict collections,
+                     const std::string& version, const std::string& git_version) {
   pb::MetaGraphDef meta;
   meta.mutable_meta_info_def()->set_tensorflow_version(version);
   meta.mutable_meta_info_def()->set_tensorflow_git_version(git_version);
   meta.mutable_graph_def()->ParseFromString(to_graph_def(graph_handle(graph).graph, 0, true));
-  if (!saver_def.is_none()) *meta.mutable_saver_def() = parsed<pb::SaverDef>(nb::borrow<nb::bytes>(saver_def), "SaverDef");
+  if (!saver_def.is_none())
+    *meta.mutable_saver_def() = parsed<pb::SaverDef>(nb::borrow<nb::bytes>(saver_def), "SaverDef");
   for (auto [key, value] : collections) {
     pb::CollectionDef& def = (*meta.mutable_collection_def())[nb::cast<std::string>(key)];
     add_collection(def, nb::cast<std::string>(value[0]), value[1]);
@@ -78,19 +86,26 @@ template <class List>
 nb::list list_of(const List& values, bool text) {
   nb::list list;
   for (const auto& value : values) {
-    if constexpr (std::is_arithmetic_v<std::decay_t<decltype(value)>>) list.append(nb::cast(value));
-    else if (text) list.append(nb::cast(std::string(value)));
-    else list.append(bytes_object(value));
+    if constexpr (std::is_arithmetic_v<std::decay_t<decltype(value)>>)
+      list.append(nb::cast(value));
+    else if (text)
+      list.append(nb::cast(std::string(value)));
+    else
+      list.append(bytes_object(value));
   }
   return list;
 }
 
 nb::object collection_items(const pb::CollectionDef& def) {
   switch (def.kind_case()) {
-    case pb::CollectionDef::kNodeList: return nb::make_tuple("node", list_of(def.node_list().value(), true));
-    case pb::CollectionDef::kBytesList: return nb::make_tuple("bytes", list_of(def.bytes_list().value(), false));
-    case pb::CollectionDef::kInt64List: return nb::make_tuple("int", list_of(def.int64_list().value(), false));
-    case pb::CollectionDef::kFloatList: return nb::make_tuple("float", list_of(def.float_list().value(), false));
+    case pb::CollectionDef::kNodeList:
+      return nb::make_tuple("node", list_of(def.node_list().value(), true));
+    case pb::CollectionDef::kBytesList:
+      return nb::make_tuple("bytes", list_of(def.bytes_list().value(), false));
+    case pb::CollectionDef::kInt64List:
+      return nb::make_tuple("int", list_of(def.int64_list().value(), false));
+    case pb::CollectionDef::kFloatList:
+      return nb::make_tuple("float", list_of(def.float_list().value(), false));
     default: return nb::make_tuple("any", nb::list());
   }
 }
@@ -99,7 +114,8 @@ nb::object collection_items(const pb::CollectionDef& def) {
 nb::tuple parse_meta_graph(nb::bytes bytes) {
   auto meta = parsed<pb::MetaGraphDef>(bytes, "MetaGraphDef");
   nb::dict collections;
-  for (const auto& [name, def] : meta.collection_def()) collections[name.c_str()] = collection_items(def);
+  for (const auto& [name, def] : meta.collection_def())
+    collections[name.c_str()] = collection_items(def);
   nb::object saver = nb::none();
   if (meta.has_saver_def()) saver = bytes_object(meta.saver_def().SerializeAsString());
   return nb::make_tuple(bytes_object(meta.graph_def().SerializeAsString()), saver, collections);
@@ -112,7 +128,8 @@ void bind_meta_graphs(nb::module_& m) {
   m.def("parse_meta_graph", &parse_meta_graph);
 }
 
-// --- Files ----------------------------------------------------------------------------------------
+// --- Files
+// ----------------------------------------------------------------------------------------
 
 void write_whole(const std::string& path, nb::bytes bytes) {
   std::string content(view_of(bytes));
@@ -136,21 +153,24 @@ void bind_files(nb::module_& m) {
   m.def("write_file", &write_whole);
   m.def("write_graph_text", &write_graph_text);
   nb::class_<EventReader>(m, "EventReader")
-      .def("__init__", [](EventReader* self, const std::string& path) { new (self) EventReader(posix_files(), path); })
+      .def("__init__", [](EventReader* self,
+                          const std::string& path) { new (self) EventReader(posix_files(), path); })
       .def("next", &next_event);
 }
 
-// --- The launcher ---------------------------------------------------------------------------------
+// --- The launcher
+// ---------------------------------------------------------------------------------
 
 void bind_channel(nb::module_& m) {
   nb::class_<TaskChannel>(m, "TaskChannel")
-      .def("__init__", [](TaskChannel* self) { new (self) TaskChannel(settings_from_environment().task_fd); })
+      .def("__init__",
+           [](TaskChannel* self) { new (self) TaskChannel(settings_from_environment().task_fd); })
       .def_prop_ro("connected", &TaskChannel::connected)
-      .def("step", &TaskChannel::step, nb::arg("step"), nb::arg("loss").none(), nb::arg("last_step"))
+      .def("step", &TaskChannel::step, nb::arg("step"), nb::arg("loss").none(),
+           nb::arg("last_step"))
       .def("port", &TaskChannel::port)
-      .def("error", [](TaskChannel& self, const std::string& code, const std::string& message) {
-        self.error(code, message);
-      })
+      .def("error", [](TaskChannel& self, const std::string& code,
+                       const std::string& message) { self.error(code, message); })
       .def("end", &TaskChannel::end);
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
-// What the training layer of Python needs besides the builders: meta graphs, and the launcher's ear.
+// What the training layer of Python needs besides the builders: meta graphs, and the launcher's
+// ear.
 
 #include <nanobind/nanobind.h>
 

@@ -46,8 +46,13 @@ class _Process:
             self.channel.error(kind.__name__, str(value))
         self._next_hook(kind, value, trace)
 
+    def _has_failed(self):
+        # A program that puts its own excepthook in place of ours still leaves this trace; so does a
+        # mistake typed at a prompt, which is no failure.
+        return self.failed or (hasattr(sys, "last_type") and not hasattr(sys, "ps1"))
+
     def _on_exit(self):
-        if self.failed or os.getpid() != self._pid:
+        if self._has_failed() or os.getpid() != self._pid:
             return
         for server in self._servers:
             server._leave()

@@ -154,6 +154,9 @@ TABLE = {
         queue_runner: QueueRunner add_queue_runner start_queue_runners
         summary: SummaryWriter=FileWriter summary_iterator
     """,
+    "train.queue_runner": """
+        queue_runner: QueueRunner add_queue_runner start_queue_runners
+    """,
     "summary": """
         summary: scalar histogram image merge merge_all FileWriter FileWriterCache
         protos: Summary Event SessionLog SummaryDescription=SummaryMetadata

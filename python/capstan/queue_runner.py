@@ -112,7 +112,6 @@ class QueueRunner:
             coord.request_stop(error)
 
     def _ended(self, sess, closed):
-        sess._allow_runs_of(threading.get_ident())
         with self._lock:
             self._runs_per_session[sess] -= 1
             last = self._runs_per_session[sess] == 0
@@ -122,9 +121,12 @@ class QueueRunner:
     def _close_on_stop(self, sess, threads, coord):
         coord.wait_for_stop()
         _run_quietly(sess, self._cancel_op)
-        for thread in threads:
-            if thread.is_alive():
-                sess._cancel_runs_of(thread.ident)
+        waiting = [thread for thread in threads if thread.is_alive()]
+        for thread in waiting:
+            sess._cancel_runs_of(thread.ident)
+        for thread in waiting:
+            thread.join()
+            sess._allow_runs_of(thread.ident)  # another thread may get this number
 
     def create_threads(self, sess, coord=None, daemon=False, start=False):
         """The threads, started or not; none when those made earlier for this session still run."""

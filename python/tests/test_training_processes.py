@@ -30,24 +30,33 @@ with tf.device(tf.train.replica_device_setter(worker_device="/job:worker/task:" 
     train = tf.train.GradientDescentOptimizer(0.1).minimize(loss, global_step=step)
 """
 
-TRAINS = CLUSTER + """
+TRAINS = (
+    CLUSTER
+    + """
 with tf.train.MonitoredTrainingSession(server.target, is_chief=task == "0",
                                        hooks=[tf.train.StopAtStepHook(last_step=40)]) as sess:
     while not sess.should_stop():
         sess.run([train, loss])
 print("trained")
 """
+)
 
-SUPERVISED = CLUSTER + """
+SUPERVISED = (
+    CLUSTER
+    + """
 sv = tf.train.Supervisor(is_chief=task == "0", global_step=step)
 with sv.managed_session(server.target) as sess:
     while True:
         count, _, value = sess.run([step, train, loss])
 """
+)
 
-FAILS = CLUSTER + """
+FAILS = (
+    CLUSTER
+    + """
 raise ValueError("on purpose")
 """
+)
 
 
 @pytest.fixture
@@ -62,8 +71,14 @@ def start(tmp_path):
         if channel is not None:
             env["CAPSTAN_TASK_FD"] = str(channel.fileno())
         process = subprocess.Popen(
-            [sys.executable, str(path), *args], env=env, cwd=tmp_path, text=True, stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT, pass_fds=[] if channel is None else [channel.fileno()])
+            [sys.executable, str(path), *args],
+            env=env,
+            cwd=tmp_path,
+            text=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            pass_fds=[] if channel is None else [channel.fileno()],
+        )
         started.append(process)
         return process
 
@@ -167,3 +182,16 @@ def test_a_loop_without_end_stops_at_the_launcher_s_limit(start):
     assert finish(server, 20)[0] == 0
     steps = [event for event in events if event["event"] == "step"]
     assert steps and steps[-1]["last_step"] == 25 and events[-1]["event"] == "end"
+
+
+def test_a_failure_is_one_whatever_hook_the_program_set(start):
+    ps, worker = free_addresses(2)
+    ear = Ear()
+    body = CLUSTER + """
+sys.excepthook = lambda *unused: print("hidden")
+raise ValueError("on purpose")
+"""
+    process = start(body, ps, worker, "worker:0", channel=ear.theirs)
+    events = ear.events()
+    assert finish(process) == (1, "hidden\n")
+    assert [event["event"] for event in events] == ["port"]

@@ -91,11 +91,14 @@ def test_variables_are_saved_under_given_names(model, tmp_path):
     assert reader.get_variable_to_dtype_map() == {"other": tf.float32}
 
 
-@pytest.mark.parametrize("bad, message", [
-    (dict(var_list=["a"]), "not a Variable"),
-    (dict(var_list=[]), "No variables to save"),
-    (dict(defer_build=True, var_list=[1]), "cannot be deferred"),
-])
+@pytest.mark.parametrize(
+    "bad, message",
+    [
+        (dict(var_list=["a"]), "not a Variable"),
+        (dict(var_list=[]), "No variables to save"),
+        (dict(defer_build=True, var_list=[1]), "cannot be deferred"),
+    ],
+)
 def test_bad_arguments_are_refused(model, bad, message):
     with pytest.raises((TypeError, ValueError), match=message):
         tf.train.Saver(**bad)

@@ -14,8 +14,7 @@ def events_in(folder):
 
 
 def scalars_in(folder):
-    return [(value.tag, event.step, value.simple_value)
-            for event in events_in(folder) for value in event.summary.value]
+    return [(value.tag, event.step, value.simple_value) for event in events_in(folder) for value in event.summary.value]
 
 
 def test_a_scalar_is_tagged_with_its_scoped_name():

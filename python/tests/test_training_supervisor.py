@@ -46,8 +46,16 @@ def test_none_is_not_the_default(tmp_path):
     assert usual.saver is not None and usual.summary_op is not None
     assert usual.global_step.name == "global_step:0" and usual.init_op is not None
     tf.get_default_graph()._unsafe_unfinalize()
-    none = tf.train.Supervisor(saver=None, summary_op=None, global_step=None, ready_op=None, init_op=None,
-                               local_init_op=None, summary_writer=None, logdir=str(tmp_path))
+    none = tf.train.Supervisor(
+        saver=None,
+        summary_op=None,
+        global_step=None,
+        ready_op=None,
+        init_op=None,
+        local_init_op=None,
+        summary_writer=None,
+        logdir=str(tmp_path),
+    )
     assert none.saver is None and none.summary_op is None and none.global_step is None
     assert none.ready_op is None and none.init_op is None and none.summary_writer is None
 
@@ -74,7 +82,7 @@ def test_an_error_in_the_block_is_raised_after_the_threads_have_ended(tmp_path):
     sv = tf.train.Supervisor(logdir=str(tmp_path))
     with pytest.raises(ZeroDivisionError):
         with sv.managed_session():
-            1 / 0
+            raise ZeroDivisionError
     assert sv.should_stop() and sv.coord.joined
 
 
@@ -204,8 +212,7 @@ def test_a_waiting_worker_says_what_it_waits_for(worker, monkeypatch, capsys):
     monkeypatch.setattr(session_manager, "_SAY_SECS", 0.05)
     with pytest.raises(tf.errors.DeadlineExceededError):
         manager.wait_for_session(server.target, max_wait_secs=0.4)
-    assert "waiting for the chief to initialise the model (Variables not initialized: v)" in \
-        capsys.readouterr().err
+    assert "waiting for the chief to initialise the model (Variables not initialized: v)" in capsys.readouterr().err
 
 
 def test_a_chief_waits_for_a_checkpoint_when_asked(tmp_path):

@@ -43,12 +43,14 @@ def test_gradients_are_averaged():
 
 
 def test_the_old_way_with_a_supervisor():
-    x, optimizer, train, v = model(replicas_to_aggregate=1, total_num_replicas=1, replica_id=0,
-                                   use_locking=True)
+    x, optimizer, train, v = model(replicas_to_aggregate=1, total_num_replicas=1, replica_id=0, use_locking=True)
     runner, tokens = optimizer.get_chief_queue_runner(), optimizer.get_init_tokens_op()
     sv = tf.train.Supervisor(
-        local_init_op=optimizer.chief_init_op, global_step=tf.train.get_global_step(),
-        ready_for_local_init_op=optimizer.ready_for_local_init_op, recovery_wait_secs=1)
+        local_init_op=optimizer.chief_init_op,
+        global_step=tf.train.get_global_step(),
+        ready_for_local_init_op=optimizer.ready_for_local_init_op,
+        recovery_wait_secs=1,
+    )
     start = time.monotonic()
     with sv.managed_session() as sess:
         sv.start_queue_runners(sess, [runner])
@@ -63,15 +65,17 @@ def test_three_replicas_in_step_give_the_mean_of_their_batches():
     replicas, steps = 3, 4
     data = np.arange(1.0, 13.0).reshape(replicas, steps)
     failures, results, ready = [], [], threading.Event()
+    # Tokens have no owner: without this a fast replica could take one of a slow one.
+    in_step = threading.Barrier(replicas, timeout=30)
 
     def replica(index):
         with tf.Graph().as_default():
             x, optimizer, train, v = model(replicas_to_aggregate=replicas)
             hook = optimizer.make_session_run_hook(index == 0, num_tokens=0)
-            with tf.train.MonitoredTrainingSession(server.target, is_chief=index == 0,
-                                                   hooks=[hook]) as sess:
+            with tf.train.MonitoredTrainingSession(server.target, is_chief=index == 0, hooks=[hook]) as sess:
                 for step in range(steps):
                     sess.run(train, {x: data[index, step]})
+                    in_step.wait()
                 if index == 0:
                     results.append(sess._tf_sess().run(v))
                     ready.set()

@@ -156,8 +156,7 @@ def test_a_failing_runner_stops_the_others():
 
 def test_a_queue_runner_survives_its_message():
     queue = tf.FIFOQueue(1, tf.int32, name="q")
-    runner = tf.train.QueueRunner(queue, [queue.enqueue(1)],
-                                  queue_closed_exception_types=(tf.errors.CancelledError,))
+    runner = tf.train.QueueRunner(queue, [queue.enqueue(1)], queue_closed_exception_types=(tf.errors.CancelledError,))
     again = tf.train.QueueRunner.from_proto(runner.to_proto())
     assert again.name == "q" and again.enqueue_ops == runner.enqueue_ops
     assert again.cancel_op is runner.cancel_op

@@ -114,3 +114,8 @@ def test_layers_make_their_variables_once():
     assert [v.name for v in tf.global_variables()] == ["dense/kernel:0", "dense/bias:0"]
     with tf.variable_scope("dense", reuse=True):
         assert tf.get_variable("kernel") is layer.kernel
+
+
+def test_a_partitioner_is_refused_by_name():
+    with pytest.raises(NotImplementedError, match="variable v asks for a partitioner"):
+        tf.get_variable("v", [4], partitioner=lambda shape, dtype: [2])

@@ -64,8 +64,10 @@ class Printer {
       default: break;
     }
     auto byte = static_cast<unsigned char>(c);
-    if (byte >= 0x20 && byte < 0x7f) out_ += c;
-    else out_ += fmt::format("\\{:03o}", byte);
+    if (byte >= 0x20 && byte < 0x7f)
+      out_ += c;
+    else
+      out_ += fmt::format("\\{:03o}", byte);
   }
 
   std::string out_;
@@ -84,7 +86,8 @@ void print_shape(Printer& p, const pb::TensorShapeProto& shape) {
 
 void print_tensor(Printer& p, const pb::TensorProto& tensor) {
   if (tensor.dtype() != pb::DT_INVALID) p.type("dtype", tensor.dtype());
-  if (tensor.has_tensor_shape()) p.message("tensor_shape", [&] { print_shape(p, tensor.tensor_shape()); });
+  if (tensor.has_tensor_shape())
+    p.message("tensor_shape", [&] { print_shape(p, tensor.tensor_shape()); });
   p.text("tensor_content", tensor.tensor_content());
   p.numbers("float_val", tensor.float_val());
   p.numbers("double_val", tensor.double_val());
@@ -126,7 +129,8 @@ void print_value(Printer& p, const pb::AttrValue& value) {
     case pb::AttrValue::kB: return p.number("b", value.b());
     case pb::AttrValue::kType: return p.type("type", value.type());
     case pb::AttrValue::kShape: return p.message("shape", [&] { print_shape(p, value.shape()); });
-    case pb::AttrValue::kTensor: return p.message("tensor", [&] { print_tensor(p, value.tensor()); });
+    case pb::AttrValue::kTensor:
+      return p.message("tensor", [&] { print_tensor(p, value.tensor()); });
     case pb::AttrValue::kPlaceholder: return p.bytes("placeholder", value.placeholder());
     case pb::AttrValue::kFunc: return p.message("func", [&] { print_function(p, value.func()); });
     case pb::AttrValue::VALUE_NOT_SET: return;
@@ -156,13 +160,15 @@ void print_node(Printer& p, const pb::NodeDef& node) {
 
 std::string graph_text(std::string_view graph_def) {
   pb::GraphDef graph;
-  if (!graph.ParseFromArray(graph_def.data(), int(graph_def.size()))) throw data_loss("these bytes are no GraphDef");
+  if (!graph.ParseFromArray(graph_def.data(), int(graph_def.size())))
+    throw data_loss("these bytes are no GraphDef");
   Printer p;
   for (const pb::NodeDef& node : graph.node()) p.message("node", [&] { print_node(p, node); });
   if (graph.has_versions()) {
     p.message("versions", [&] {
       if (graph.versions().producer() != 0) p.number("producer", graph.versions().producer());
-      if (graph.versions().min_consumer() != 0) p.number("min_consumer", graph.versions().min_consumer());
+      if (graph.versions().min_consumer() != 0)
+        p.number("min_consumer", graph.versions().min_consumer());
     });
   }
   return p.take();

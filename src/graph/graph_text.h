@@ -7,7 +7,8 @@
 
 namespace capstan {
 
-// `graph_def`: serialised. Attrs come sorted by name. Throws DataLoss when the bytes are no GraphDef.
+// `graph_def`: serialised. Attrs come sorted by name. Throws DataLoss when the bytes are no
+// GraphDef.
 std::string graph_text(std::string_view graph_def);
 
 }  // namespace capstan
