@@ -3,15 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "base/error.h"
 #include "base/settings.h"
+#include "jobs/json_text.h"
 
 namespace capstan::jobs {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 std::string hosts_of(const Cluster& cluster, std::string_view job) {
   for (const auto& [name, addresses] : cluster) {
@@ -106,17 +104,16 @@ void check(const JobSpec& spec) {
 }
 
 std::string tf_config(const Cluster& cluster, const TaskId& task) {
-  Json config;
-  config["cluster"] = Json::object();
-  for (const auto& [job, addresses] : cluster) config["cluster"][job] = addresses;
-  config["task"] = {{"type", task.job}, {"index", task.index}};
-  return config.dump();
+  JsonObject jobs, role;
+  for (const auto& [job, addresses] : cluster) jobs.add_json(job, json_strings(addresses));
+  role.add("type", task.job).add("index", task.index);
+  return JsonObject().add_json("cluster", jobs.text()).add_json("task", role.text()).text();
 }
 
 std::string role_flags(const Cluster& cluster, const TaskId& task) {
-  Json flags = Json::object();
-  for (const auto& [name, value] : role_values(cluster, task)) flags[name] = value;
-  return flags.dump();
+  JsonObject flags;
+  for (const auto& [name, value] : role_values(cluster, task)) flags.add(name, value);
+  return flags.text();
 }
 
 std::string fill_template(std::string_view text, const Cluster& cluster, const TaskId& task) {

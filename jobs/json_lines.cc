@@ -1,73 +1,71 @@
 #include "jobs/json_lines.h"
 
-#include <nlohmann/json.hpp>
+#include "jobs/json_text.h"
 
 namespace capstan::jobs {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
-// What a task prints may be any bytes; JSON may not.
-std::string text_of(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+void add_result(JsonObject& json, const TaskReport& task) {
+  bool in_cluster = task.port != 0;
+  json.add_json("host", in_cluster ? json_quote(task.host) : "null")
+      .add_json("port", in_cluster ? std::to_string(task.port) : "null")
+      .add("done", task.done())
+      .add("success", task.success())
+      .add("exit_code", task.exit_code)
+      .add("seconds", task.seconds)
+      .add("peak_memory", task.peak_memory);
+  if (!task.error.empty()) json.add("error", task.error);
 }
 
-Json json_of(const TaskReport& task) {
-  Json json = {
-      {"job", task.task.job},        {"task", task.task.index}, {"host", task.host},
-      {"port", task.port},           {"done", task.done()},     {"success", task.success()},
-      {"exit_code", task.exit_code}, {"seconds", task.seconds}, {"peak_memory", task.peak_memory}};
-  if (task.port == 0) json["host"] = json["port"] = nullptr;
-  if (!task.error.empty()) json["error"] = task.error;
-  return json;
+std::string row_of(const TaskReport& task) {
+  JsonObject json;
+  json.add("job", task.task.job).add("task", task.task.index);
+  add_result(json, task);
+  return json.text();
 }
 
 }  // namespace
 
 void JsonLines::started(const TaskReport& task) {
-  Json json = {{"event", "start"},
-               {"task", task.task.name()},
-               {"host", task.host},
-               {"port", task.port},
-               {"pid", task.pid}};
-  sink_(text_of(json));
+  JsonObject json;
+  json.add("event", "start").add("task", task.task.name()).add("host", task.host);
+  sink_(json.add("port", task.port).add("pid", task.pid).text());
 }
 
 void JsonLines::log(const TaskId& task, std::string_view line) {
-  sink_(text_of(Json{{"event", "log"}, {"task", task.name()}, {"line", line}}));
+  sink_(JsonObject().add("event", "log").add("task", task.name()).add("line", line).text());
 }
 
 void JsonLines::progress(const TaskId& task, const Progress& progress) {
-  Json json = {{"event", "step"}, {"task", task.name()}, {"step", progress.step}};
-  if (progress.loss) json["loss"] = *progress.loss;
-  if (progress.last_step > 0) json["last_step"] = progress.last_step;
-  sink_(text_of(json));
+  JsonObject json;
+  json.add("event", "step").add("task", task.name()).add("step", progress.step);
+  if (progress.loss) json.add("loss", *progress.loss);
+  if (progress.last_step > 0) json.add("last_step", progress.last_step);
+  sink_(json.text());
 }
 
 void JsonLines::ended(const TaskReport& task) {
-  Json json = {{"event", "end"}};
-  json.update(json_of(task));
-  json["task"] = task.task.name();
-  sink_(text_of(json));
+  JsonObject json;
+  json.add("event", "end").add("task", task.task.name());
+  add_result(json, task);
+  sink_(json.text());
 }
 
 void JsonLines::note(std::string_view text) {
-  sink_(text_of(Json{{"event", "note"}, {"text", text}}));
+  sink_(JsonObject().add("event", "note").add("text", text).text());
 }
 
 void JsonLines::finish(const JobReport& report) {
-  Json json = {{"event", "result"},
-               {"exit_code", report.exit_code},
-               {"success", report.exit_code == 0},
-               {"reason", report.reason}};
+  JsonObject json;
+  json.add("event", "result").add("exit_code", report.exit_code);
+  json.add("success", report.exit_code == 0).add("reason", report.reason);
   if (report.cause) {
-    json["cause"] = report.tasks[*report.cause].task.name();
-    json["last_lines"] = report.last_lines;
+    json.add("cause", report.tasks[*report.cause].task.name());
+    json.add_json("last_lines", json_strings(report.last_lines));
   }
-  if (!report.log_dir.empty()) json["log_dir"] = report.log_dir;
-  json["tasks"] = Json::array();
-  for (const TaskReport& task : report.tasks) json["tasks"].push_back(json_of(task));
-  sink_(text_of(json));
+  if (!report.log_dir.empty()) json.add("log_dir", report.log_dir);
+  json.add_json("tasks", json_list(report.tasks, row_of));
+  sink_(json.text());
 }
 
 }  // namespace capstan::jobs

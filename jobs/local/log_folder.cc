@@ -1,6 +1,5 @@
 #include "jobs/local/log_folder.h"
 
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -24,6 +23,14 @@ fs::path state_folder() {
   return fs::path(home && *home ? home : "/nonexistent") / ".local/state/capstan/runs";
 }
 
+std::string time_text() {
+  std::time_t now = std::time(nullptr);
+  std::tm local{};
+  localtime_r(&now, &local);
+  char text[32];
+  return {text, std::strftime(text, sizeof text, "%Y%m%d-%H%M%S", &local)};
+}
+
 // The names begin with the time, so their order is their age.
 void remove_oldest(const fs::path& runs) {
   std::vector<fs::path> all;
@@ -43,7 +50,7 @@ LogFolder::LogFolder(const std::string& wanted) : path_(wanted), keep_(!wanted.e
     return;
   }
   fs::path runs = state_folder();
-  path_ = runs / fmt::format("{:%Y%m%d-%H%M%S}-{}", fmt::localtime(std::time(nullptr)), getpid());
+  path_ = runs / fmt::format("{}-{}", time_text(), getpid());
   fs::create_directories(path_, error);
   if (error) path_.clear();
 }

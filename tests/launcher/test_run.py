@@ -219,6 +219,12 @@ def test_printed_steps_count_where_there_is_no_channel(run_capstan, program):
     assert (step["step"], step["loss"]) == (12, 0.25)
 
 
+def test_a_loss_that_is_no_number_is_still_json(run_capstan, program):
+    done = run_capstan("run", "--json", "--workers", 1, program("print('step: 3, loss: nan')"))
+    (step,) = (e for e in events_of(done) if e["event"] == "step")
+    assert (step["step"], step["loss"]) == (3, None)
+
+
 def test_max_steps_reaches_the_tasks(run_capstan, program):
     body = program("import os; print('limit', os.environ['CAPSTAN_MAX_STEPS'])")
     done = run_capstan("run", "--workers", 1, "--max-steps", 50, body)
