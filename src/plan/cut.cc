@@ -251,6 +251,7 @@ Plan cut(const StepGraph& step, const Catalog& catalog) { return Cutter(step, ca
 
 Plan make_plan(const Graph& graph, const PlanRequest& request, const Placement& placement) {
   StepGraph step = prune(graph, request);
+  drop_idle(step);
   resolve_reads(step);
   place(step, placement);
   assign_levels(step);

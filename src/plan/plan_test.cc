@@ -44,6 +44,33 @@ TEST(Plan, LeavesOutWhatNobodyAskedFor) {
   EXPECT_THAT(names(plan.segments[0]), ElementsAre("Const", "wanted"));
 }
 
+TEST(Plan, LeavesOutWhatIsOnlyWaitedFor) {
+  Graph g(standard_catalog());
+  Output x = g.constant(Tensor::scalar<float>(1));
+  Output random = g.add("RandomUniform", {g.constant(Tensor::of<int32_t>(Shape{1}, {2}))},
+                        {{"dtype", DType::kFloat}}, "random");
+  Output unused = g.add("Exp", {g.add("Neg", {random}, {}, "inner")}, {}, "unused");
+  std::vector<Node*> before = {unused.node};
+  auto scope = g.control_dependencies(before);
+  Output wanted = g.add("Sqrt", {x}, {}, "wanted");
+  Plan plan = make_plan(g, {{}, {wanted}, {}}, {});
+  ASSERT_EQ(plan.segments.size(), 1u);
+  EXPECT_THAT(names(plan.segments[0]), ::testing::IsSupersetOf({"random", "wanted"}));
+  EXPECT_THAT(names(plan.segments[0]),
+              ::testing::Not(
+                  ::testing::AnyOf(::testing::Contains("unused"), ::testing::Contains("inner"))));
+}
+
+TEST(Plan, KeepsWhatIsRunOrFetchedThoughOthersOnlyWaitForIt) {
+  Graph g(standard_catalog());
+  Output first = g.add("Neg", {g.constant(Tensor::scalar<float>(1))}, {}, "first");
+  std::vector<Node*> before = {first.node};
+  auto scope = g.control_dependencies(before);
+  Output second = g.add("Exp", {g.constant(Tensor::scalar<float>(2))}, {}, "second");
+  Plan plan = make_plan(g, {{}, {second}, {first.node}}, {});
+  EXPECT_THAT(names(plan.segments[0]), ::testing::Contains("first"));
+}
+
 TEST(Plan, ReadsOnAServerTakeOneSegmentAndUpdatesAnother) {
   Graph g(standard_catalog());
   VariableRef v = variable_on(g, "/job:ps/task:0", "v"), w = variable_on(g, "/job:ps/task:0", "w");

@@ -53,6 +53,7 @@ std::string variable_key(const Node& variable);
 
 // The passes, in order.
 StepGraph prune(const Graph& graph, const PlanRequest& request);
+void drop_idle(StepGraph& step);
 void resolve_reads(StepGraph& step);
 void place(StepGraph& step, const Placement& placement);
 void assign_levels(StepGraph& step);
