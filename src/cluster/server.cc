@@ -35,6 +35,28 @@ int kernel_threads(const TaskOptions& options) {
   return std::max(1, cores / std::max(1, options.tasks_on_host));
 }
 
+// Small tensors cost less as bytes in a frame; strings cannot be mapped.
+bool worth_mapping(DType dtype, const Shape& shape) {
+  constexpr size_t kWorthMapping = 8192;
+  return dtype != DType::kString && size_t(shape.elements()) * dtype_size(dtype) >= kWorthMapping;
+}
+
+// Variables that peers of this host look at where they are.
+class SharedVariables : public VariableMemory {
+ public:
+  explicit SharedVariables(std::shared_ptr<SharedArena> arena) : arena_(std::move(arena)) {}
+
+  Tensor allocate(DType dtype, const Shape& shape) override {
+    if (!worth_mapping(dtype, shape)) return Tensor(dtype, shape);
+    return arena_->allocate(dtype, shape, Sharing::kLive);
+  }
+  bool begin_write(const Tensor& value) override { return arena_->begin_write(value.raw()); }
+  void end_write(const Tensor& value) override { arena_->end_write(value.raw()); }
+
+ private:
+  const std::shared_ptr<SharedArena> arena_;
+};
+
 class TaskServer : public Server {
  public:
   TaskServer(const Catalog& catalog, TaskOptions options)
@@ -62,6 +84,10 @@ class TaskServer : public Server {
   const TaskOptions& options() const override { return options_; }
   const std::shared_ptr<TaskState>& state() const override { return state_; }
   std::string task_name() const override { return name_; }
+  Tensor allocate_shared(DType dtype, const Shape& shape) override {
+    if (!shares() || !is_floating(dtype) || !worth_mapping(dtype, shape)) return {};
+    return arena_->try_allocate(dtype, shape);
+  }
   Transport& transport() override { return *transport_; }
   uint64_t incarnation() const override { return incarnation_; }
   uint64_t messages() const override { return service_->messages(); }
@@ -106,16 +132,11 @@ class TaskServer : public Server {
   void make_state() {
     state_ = std::make_shared<TaskState>(name_, kernel_threads(options_), posix_files(),
                                          isa_from(options_.isa));
-    bool shares =
-        options_.transport == TransportKind::kAuto || options_.transport == TransportKind::kShm;
-    if (!shares) return;
-    state_->allocate_variable = [arena = arena_](DType dtype, const Shape& shape) {
-      // Small ones cost less as bytes in a frame; strings cannot be mapped.
-      constexpr size_t kWorthMapping = 4096;
-      size_t bytes = size_t(shape.elements()) * dtype_size(dtype);
-      if (dtype == DType::kString || bytes < kWorthMapping) return Tensor(dtype, shape);
-      return arena->allocate(dtype, shape, Sharing::kLive);
-    };
+    if (shares()) state_->variable_memory = std::make_shared<SharedVariables>(arena_);
+  }
+
+  bool shares() const {
+    return options_.transport == TransportKind::kAuto || options_.transport == TransportKind::kShm;
   }
 
   ChannelOptions channel_options() const {

@@ -50,6 +50,9 @@ class Server {
   virtual const TaskOptions& options() const = 0;
   virtual const std::shared_ptr<TaskState>& state() const = 0;
   virtual std::string task_name() const = 0;  // "/job:ps/task:0"
+  // Memory that tasks of this host can look at without a copy, for a value that is sent and not
+  // written afterwards. An invalid Tensor where there is none, or where a copy costs less.
+  virtual Tensor allocate_shared(DType dtype, const Shape& shape) = 0;
   // How this process reaches other tasks, with the job's secret.
   virtual Transport& transport() = 0;
   // A number that no other process of the job has, a restarted one of this task included.

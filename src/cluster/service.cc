@@ -151,6 +151,7 @@ void Service::reply(Peer& peer, const Message& request, ProgramResult result) {
   answer.type = uint8_t(MessageType::kReply);
   answer.call = request.call;
   answer.session = request.session;
+  answer.share_live = true;
   answer.tensors.reserve(result.outputs.size());
   for (Tensor& t : result.outputs) {
     // The bytes stay as they are until they are sent: the frame goes with them.

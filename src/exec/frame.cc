@@ -26,10 +26,14 @@ DType block_type(const Node& node) {
 Frame::Frame(const Piece& piece, const Layout& layout, std::shared_ptr<TaskState> task,
              std::shared_ptr<SessionState> session, const ProgramOptions& options,
              std::span<const std::shared_ptr<void>> states)
-    : piece_(piece), layout_(layout), task_(std::move(task)), session_(std::move(session)) {
+    : piece_(piece),
+      layout_(layout),
+      options_(options),
+      task_(std::move(task)),
+      session_(std::move(session)) {
   run_.task = task_.get();
   run_.session = session_.get();
-  make_values(options);
+  make_values();
   for (const Node* arg : piece.args)
     arguments_.push_back(&values_[size_t(layout.value_of(*arg, 0))]);
   for (const Output& o : piece.outputs) outputs_.push_back(&values_[size_t(layout.value_of(o))]);
@@ -37,25 +41,53 @@ Frame::Frame(const Piece& piece, const Layout& layout, std::shared_ptr<TaskState
   for (const Step& step : layout.steps) make_unit(step, states);
 }
 
-void Frame::make_values(const ProgramOptions& options) {
+void Frame::make_values() {
   arena_ = allocate_arena(layout_.arena_bytes);
   values_.resize(layout_.values.size());
   for (size_t i = 0; i < values_.size(); ++i) {
     const Value& v = layout_.values[i];
     if (v.storage == Storage::kConstant) values_[i] = v.constant;
-    if (v.storage != Storage::kArena) continue;
-    if (v.output >= 0 && options.output_memory) {
-      values_[i] = options.output_memory(v.output, v.dtype, v.shape);
-    }
-    if (!values_[i].valid()) {
-      values_[i] = Tensor(v.dtype, v.shape, static_cast<char*>(arena_.get()) + v.offset, arena_);
-    }
+    if (v.storage == Storage::kArena) values_[i] = in_arena(v);
   }
   for (size_t i = 0; i < values_.size(); ++i) {
     const Value& v = layout_.values[i];
     if (v.storage == Storage::kAlias) values_[i] = values_[size_t(v.root)].reshaped(v.shape);
     if (v.storage == Storage::kArgument || v.storage == Storage::kDynamic)
       borrowed_.push_back(&values_[i]);
+  }
+  if (options_.output_memory) find_foreign_outputs();
+}
+
+Tensor Frame::in_arena(const Value& v) const {
+  return Tensor(v.dtype, v.shape, static_cast<char*>(arena_.get()) + v.offset, arena_);
+}
+
+void Frame::find_foreign_outputs() {
+  std::map<int, int> outputs;  // root -> the first output with its bytes
+  for (size_t i = 0; i < piece_.outputs.size(); ++i) {
+    const Value& v = layout_.values[size_t(layout_.value_of(piece_.outputs[i]))];
+    if (v.root >= 0 && layout_.values[size_t(v.root)].storage == Storage::kArena)
+      outputs.try_emplace(v.root, int(i));
+  }
+  for (auto [root, output] : outputs) {
+    const Value& v = layout_.values[size_t(root)];
+    if (!options_.output_memory(output, v.dtype, v.shape).valid()) continue;
+    ForeignOutput foreign{output, size_t(root), {}};
+    for (size_t i = 0; i < values_.size(); ++i) {
+      const Value& other = layout_.values[i];
+      if (other.storage == Storage::kAlias && other.root == root) foreign.aliases.push_back(i);
+    }
+    foreign_.push_back(std::move(foreign));
+  }
+}
+
+void Frame::renew_outputs() {
+  for (const ForeignOutput& f : foreign_) {
+    const Value& root = layout_.values[f.root];
+    Tensor memory = options_.output_memory(f.output, root.dtype, root.shape);
+    values_[f.root] = memory.valid() ? std::move(memory) : in_arena(root);
+    for (size_t alias : f.aliases)
+      values_[alias] = values_[f.root].reshaped(layout_.values[alias].shape);
   }
 }
 
@@ -145,6 +177,7 @@ void Frame::bind_chain(Unit& unit, const std::vector<const Shape*>& shapes, cons
 void Frame::set_inputs(std::span<const Tensor> inputs, Cancellation& cancellation) {
   run_.cancellation = &cancellation;
   for (size_t i = 0; i < inputs.size(); ++i) *arguments_[i] = inputs[i];
+  renew_outputs();
 }
 
 size_t Frame::run(size_t from) {
@@ -208,6 +241,10 @@ std::vector<Tensor> Frame::outputs() const {
 
 void Frame::clear() {
   for (Tensor* t : borrowed_) *t = Tensor();
+  for (const ForeignOutput& f : foreign_) {
+    values_[f.root] = Tensor();
+    for (size_t alias : f.aliases) values_[alias] = Tensor();
+  }
 }
 
 }  // namespace capstan

@@ -49,7 +49,10 @@ class Frame {
     std::vector<Tensor*> chain_outputs;
   };
 
-  void make_values(const ProgramOptions& options);
+  void make_values();
+  void find_foreign_outputs();
+  void renew_outputs();
+  Tensor in_arena(const Value& value) const;
   void make_unit(const Step& step, std::span<const std::shared_ptr<void>> states);
   void make_context(Unit& unit, const Node& node, std::shared_ptr<void> state);
   void make_chain(Unit& unit, const Step& step);
@@ -60,14 +63,24 @@ class Frame {
   Tensor* tensor(Output o) { return &values_[size_t(layout_.value_of(o))]; }
   std::shared_ptr<Variable> variable(const Node& node);
 
+  // A value that leaves the piece and lies in memory of the caller's, with the values that are the
+  // same bytes under other shapes.
+  struct ForeignOutput {
+    int output;
+    size_t root;
+    std::vector<size_t> aliases;
+  };
+
   const Piece& piece_;
   const Layout& layout_;
+  const ProgramOptions& options_;
   std::shared_ptr<TaskState> task_;
   std::shared_ptr<SessionState> session_;
   std::shared_ptr<void> arena_;
   std::vector<Tensor> values_;
   std::vector<Tensor*> arguments_, outputs_;
   std::vector<Tensor*> borrowed_;  // what clear() lets go of
+  std::vector<ForeignOutput> foreign_;
   Tensor none_;
   RunContext run_;
   std::vector<std::unique_ptr<KernelContext>> contexts_;

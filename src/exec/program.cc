@@ -46,6 +46,7 @@ class ProgramImpl : public Program {
     frame->set_inputs(inputs, cancellation);
     frame->run(0);
     ProgramResult result{frame->outputs(), std::move(frame)};
+    if (options_.release_inputs) result.frame->clear();
     if (timed) note_cost(begin);
     return result;
   }

@@ -18,9 +18,11 @@ namespace capstan {
 class Frame;
 
 struct ProgramOptions {
-  // Where output i gets its bytes when its size is known beforehand (shared memory of a peer, say);
-  // an invalid Tensor means "as usual".
+  // Where output i gets its bytes in a run, when its size is known beforehand (memory that a peer
+  // can see, say); asked anew for each run. An invalid Tensor means "as usual".
   std::function<Tensor(int output, DType dtype, const Shape& shape)> output_memory;
+  // Lets go of the inputs as soon as a run has ended, even while its result is held.
+  bool release_inputs = false;
   bool fuse = true;
   bool fold = true;
 };

@@ -28,10 +28,6 @@ void ResourceStore::reset(const std::vector<std::string>& containers) {
 }
 
 TaskState::TaskState(std::string name, int threads, Files& files, Isa isa)
-    : name(std::move(name)),
-      pool(threads),
-      files(files),
-      isa(isa),
-      allocate_variable([](DType dtype, const Shape& shape) { return Tensor(dtype, shape); }) {}
+    : name(std::move(name)), pool(threads), files(files), isa(isa) {}
 
 }  // namespace capstan

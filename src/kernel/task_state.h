@@ -40,8 +40,8 @@ struct TaskState {
   ThreadPool pool;          // for parallel_for inside kernels
   Files& files;
   const Isa isa;
-  // Where variables get their bytes: plain memory unless a peer on this host maps them.
-  std::function<Tensor(DType, const Shape&)> allocate_variable;
+  // Where variables get their bytes; set before the first one is made.
+  std::shared_ptr<VariableMemory> variable_memory = std::make_shared<VariableMemory>();
   // Runs the continuation of a blocked segment; never on the stack of whoever unblocked it.
   std::function<void(std::function<void()>)> post;
 };

@@ -22,8 +22,7 @@ Tensor Variable::value() const {
   return value_;
 }
 
-void Variable::assign(const Tensor& value,
-                      const std::function<Tensor(DType, const Shape&)>& allocate) {
+void Variable::assign(const Tensor& value, VariableMemory& memory) {
   if (value.dtype() != dtype_) {
     throw invalid_argument("variable {} holds {}, it cannot be assigned a value of {}", name_,
                            dtype_name(dtype_), dtype_name(value.dtype()));
@@ -35,13 +34,27 @@ void Variable::assign(const Tensor& value,
     std::lock_guard lock(mutex_);
     target = value_;
   }
-  if (target.valid() && target.shape() == value.shape()) {
-    if (target.raw() != value.raw()) copy_shared(value, target);
-    return;
+  if (target.valid() && target.raw() == value.raw()) return;
+  if (target.valid() && target.shape() == value.shape() && memory.begin_write(target)) {
+    copy_shared(value, target);
+    return memory.end_write(target);
   }
-  Tensor fresh = allocate ? allocate(dtype_, value.shape()) : Tensor(dtype_, value.shape());
+  Tensor fresh = memory.allocate(dtype_, value.shape());
   copy_shared(value, fresh);
   adopt(std::move(fresh));
+}
+
+Tensor Variable::begin_write(VariableMemory& memory) {
+  Tensor live = value();
+  if (memory.begin_write(live)) return live;
+  std::lock_guard lock(replace_mutex_);
+  live = value();
+  if (memory.begin_write(live)) return live;
+  Tensor copy = memory.allocate(dtype_, live.shape());
+  copy_shared(live, copy);
+  CAPSTAN_CHECK(memory.begin_write(copy));
+  adopt(copy);
+  return copy;
 }
 
 void Variable::adopt(Tensor value) {

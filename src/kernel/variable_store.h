@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "tensor/tensor.h"
+#include "kernel/variable_memory.h"
 
 namespace capstan {
 
@@ -27,13 +27,16 @@ class Variable {
   bool initialized() const;
   // The live tensor (shares the bytes). Throws FailedPrecondition naming the variable when unset.
   Tensor value() const;
-  // Copies into the present buffer where the shape is the same, else into a new one (a new
-  // generation: whoever still holds the old tensor keeps the old bytes).
-  void assign(const Tensor& value, const std::function<Tensor(DType, const Shape&)>& allocate);
+  // Copies into the present buffer where the shape is the same and no peer looks at it, else into a
+  // new one (a new generation: whoever still holds the old tensor keeps the old bytes).
+  void assign(const Tensor& value, VariableMemory& memory);
   // Takes the tensor itself as the value; its bytes must belong to nobody else.
   void adopt(Tensor value);
   // Grows with every new buffer; whoever keeps value() compares this, without a lock.
   uint64_t generation() const { return generation_.load(std::memory_order_acquire); }
+  // The live tensor, ready to be changed until memory.end_write(): a copy takes its place first
+  // where a peer looks at it.
+  Tensor begin_write(VariableMemory& memory);
 
   // Held by writers with use_locking=true during their update; never by readers.
   std::mutex& write_mutex() { return write_mutex_; }
@@ -45,6 +48,28 @@ class Variable {
   Tensor value_;
   std::atomic<uint64_t> generation_ = 0;
   std::mutex write_mutex_;
+  std::mutex replace_mutex_;  // one writer makes the copy, the others use it
+};
+
+// A variable's bytes while they are changed in place.
+class VariableWrite {
+ public:
+  VariableWrite(Variable& variable, VariableMemory& memory)
+      : memory_(memory), value_(variable.begin_write(memory)) {}
+  ~VariableWrite() { memory_.end_write(value_); }
+  VariableWrite(const VariableWrite&) = delete;
+  VariableWrite& operator=(const VariableWrite&) = delete;
+
+  const Shape& shape() const { return value_.shape(); }
+  Tensor& value() { return value_; }
+  template <class T>
+  T* data() {
+    return value_.data<T>();
+  }
+
+ private:
+  VariableMemory& memory_;
+  Tensor value_;
 };
 
 // Thread-safe.

@@ -9,6 +9,8 @@
 namespace capstan {
 namespace {
 
+VariableMemory plain;
+
 std::string message_of(const std::function<void()>& action) {
   try {
     action();
@@ -28,20 +30,20 @@ TEST(Variable, IsNamedWhenItIsReadBeforeItsInitializer) {
 
 TEST(Variable, AnAssignmentOfTheSameShapeKeepsTheBuffer) {
   Variable w("w", DType::kFloat);
-  w.assign(Tensor::of<float>({2}, {1, 2}), nullptr);
+  w.assign(Tensor::of<float>({2}, {1, 2}), plain);
   const Tensor live = w.value();
   const uint64_t generation = w.generation();
-  w.assign(Tensor::of<float>({2}, {3, 4}), nullptr);
+  w.assign(Tensor::of<float>({2}, {3, 4}), plain);
   EXPECT_EQ(live.data<float>()[1], 4);
   EXPECT_EQ(w.generation(), generation);
 }
 
 TEST(Variable, AnAssignmentOfAnotherShapeLeavesOldReadersTheirBytes) {
   Variable w("w", DType::kFloat);
-  w.assign(Tensor::of<float>({2}, {1, 2}), nullptr);
+  w.assign(Tensor::of<float>({2}, {1, 2}), plain);
   const Tensor old = w.value();
   const uint64_t generation = w.generation();
-  w.assign(Tensor::of<float>({1}, {9}), nullptr);
+  w.assign(Tensor::of<float>({1}, {9}), plain);
   EXPECT_EQ(old.data<float>()[1], 2);
   EXPECT_EQ(w.value().shape(), (Shape{1}));
   EXPECT_GT(w.generation(), generation);
@@ -50,16 +52,46 @@ TEST(Variable, AnAssignmentOfAnotherShapeLeavesOldReadersTheirBytes) {
 TEST(Variable, DoesNotShareTheBytesOfWhatItWasAssigned) {
   Variable w("w", DType::kFloat);
   Tensor value = Tensor::of<float>({1}, {1});
-  w.assign(value, nullptr);
+  w.assign(value, plain);
   *value.data<float>() = 5;
   EXPECT_EQ(*w.value().data<float>(), 1);
 }
 
+// A peer looks at one buffer, whichever it is.
+class Watched : public VariableMemory {
+ public:
+  bool begin_write(const Tensor& value) override { return value.raw() != looked_at; }
+  const void* looked_at = nullptr;
+};
+
+TEST(Variable, IsCopiedBeforeAWriteWhileAPeerLooksAtIt) {
+  Watched memory;
+  Variable w("w", DType::kFloat);
+  w.assign(Tensor::of<float>({2}, {1, 2}), memory);
+  const Tensor seen = w.value();
+  memory.looked_at = seen.raw();
+  for (int i = 0; i < 2; ++i) VariableWrite(w, memory).data<float>()[0] += 10;
+  EXPECT_EQ(seen.data<float>()[0], 1);
+  EXPECT_EQ(w.value().data<float>()[0], 21) << "the second write found the copy of the first";
+  EXPECT_EQ(w.value().data<float>()[1], 2);
+}
+
+TEST(Variable, AnAssignmentLeavesAPeerWhatItLooksAt) {
+  Watched memory;
+  Variable w("w", DType::kFloat);
+  w.assign(Tensor::of<float>({2}, {1, 2}), memory);
+  const Tensor seen = w.value();
+  memory.looked_at = seen.raw();
+  w.assign(Tensor::of<float>({2}, {3, 4}), memory);
+  EXPECT_EQ(seen.data<float>()[1], 2);
+  EXPECT_EQ(w.value().data<float>()[1], 4);
+}
+
 TEST(Variable, StringsAreReplacedNotOverwritten) {
   Variable names("names", DType::kString);
-  names.assign(Tensor::of<std::string>({1}, {"before"}), nullptr);
+  names.assign(Tensor::of<std::string>({1}, {"before"}), plain);
   const Tensor old = names.value();
-  names.assign(Tensor::of<std::string>({1}, {"after"}), nullptr);
+  names.assign(Tensor::of<std::string>({1}, {"after"}), plain);
   EXPECT_EQ(*old.data<std::string>(), "before");
   EXPECT_EQ(*names.value().data<std::string>(), "after");
 }

@@ -18,7 +18,7 @@ constexpr uint8_t kErrorMessage = 1;
 
 struct Message {
   uint8_t type = 0;
-  // Lets a live block of a SharedArena be mapped by the peer instead of copied; not on the wire.
+  // Lends live blocks of a SharedArena to the peer instead of copying them; not on the wire.
   bool share_live = false;
   uint64_t call = 0;
   uint64_t session = 0;

@@ -90,9 +90,42 @@ std::optional<SharedArena::Location> SharedArena::locate(const void* data, size_
   size_t offset = size_t(static_cast<const char*>(data) - area->first);
   auto next = area->second.in_use.upper_bound(offset);
   if (next == area->second.in_use.begin()) return std::nullopt;
-  auto [start, block] = *std::prev(next);
+  const auto& [start, block] = *std::prev(next);
   if (offset + bytes > start + block.bytes) return std::nullopt;
   return Location{area->second.region, offset, block.sharing};
+}
+
+SharedArena::Block* SharedArena::live_block(const void* data) {
+  auto area = find(areas_, data);
+  if (area == areas_.end()) return nullptr;
+  auto block = area->second.in_use.find(size_t(static_cast<const char*>(data) - area->first));
+  bool live = block != area->second.in_use.end() && block->second.sharing == Sharing::kLive;
+  return live ? &block->second : nullptr;
+}
+
+bool SharedArena::lend(const void* data, std::function<bool()> over) {
+  std::lock_guard lock(mutex_);
+  Block* block = live_block(data);
+  // Whoever writes to a lent block copies it first: for huge ones that is worse than to send them.
+  if (!block || block->writers > 0 || block->bytes > options_.frozen_limit) return false;
+  std::erase_if(block->loans, [](const auto& loan) { return loan(); });
+  block->loans.push_back(std::move(over));
+  return true;
+}
+
+bool SharedArena::begin_write(const void* data) {
+  std::lock_guard lock(mutex_);
+  Block* block = live_block(data);
+  if (!block) return true;
+  std::erase_if(block->loans, [](const auto& loan) { return loan(); });
+  if (!block->loans.empty()) return false;
+  ++block->writers;
+  return true;
+}
+
+void SharedArena::end_write(const void* data) {
+  std::lock_guard lock(mutex_);
+  if (Block* block = live_block(data)) --block->writers;
 }
 
 void SharedArena::give_back(char* data) {
@@ -102,7 +135,7 @@ void SharedArena::give_back(char* data) {
   Area& area = found->second;
   auto block = area.in_use.find(size_t(data - found->first));
   CAPSTAN_CHECK(block != area.in_use.end());
-  auto [offset, was] = *block;
+  auto [offset, was] = std::move(*block);
   area.in_use.erase(block);
   (was.sharing == Sharing::kFrozen ? frozen_ : live_) -= was.bytes;
 

@@ -6,11 +6,13 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <iterator>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <vector>
 
 #include "base/random.h"
 #include "net/shared_region.h"
@@ -19,7 +21,7 @@
 namespace capstan {
 
 // kFrozen: not written once it was sent; the peer may look at it as long as it likes.
-// kLive: a variable, updated in place; sent as a copy unless the message says share_live.
+// kLive: a variable, updated in place. It is lent to peers, and its owner asks before it writes.
 enum class Sharing : uint8_t { kFrozen, kLive };
 
 struct ArenaOptions {
@@ -46,6 +48,13 @@ class SharedArena : public std::enable_shared_from_this<SharedArena> {
   // Nothing unless all of the bytes lie in one block of this arena that is in use.
   std::optional<Location> locate(const void* data, size_t bytes) const;
 
+  // Lends a live block to a peer until over() says so; over() is called from any thread, while the
+  // arena is locked. False when somebody writes to it, or it is none.
+  bool lend(const void* data, std::function<bool()> over);
+  // Before and after a live block is written. False, and nothing to end, while it is lent.
+  bool begin_write(const void* data);
+  void end_write(const void* data);
+
   // Changes whenever a region was given back, so that peers can be told to unmap it.
   uint64_t epoch() const { return epoch_.load(std::memory_order_acquire); }
   size_t bytes_in_use() const;
@@ -55,6 +64,8 @@ class SharedArena : public std::enable_shared_from_this<SharedArena> {
   struct Block {
     size_t bytes;
     Sharing sharing;
+    int writers = 0;
+    std::vector<std::function<bool()>> loans = {};
   };
   struct Area {
     std::shared_ptr<SharedRegion> region;
@@ -74,6 +85,7 @@ class SharedArena : public std::enable_shared_from_this<SharedArena> {
     auto next = areas.upper_bound(static_cast<const char*>(data));
     return next == areas.begin() ? areas.end() : std::prev(next);
   }
+  Block* live_block(const void* data);
   void give_back(char* data);
   void trim(size_t wanted);
 

@@ -149,6 +149,30 @@ TEST(SharedTensors, ThatAreLiveAreCopiedUnlessTheMessageSharesThem) {
   EXPECT_EQ(pair.kept[1].tensors[0].data<float>()[0], 2);
 }
 
+TEST(SharedTensors, ThatAreLentAreNotWrittenBeforeThePeerIsDone) {
+  Pair pair;
+  Tensor variable = filled(pair.arena, 100'000, 1, Sharing::kLive);
+  pair.call({.share_live = true, .tensors = {variable}});
+  EXPECT_FALSE(pair.arena->begin_write(variable.raw()));
+  {
+    std::lock_guard lock(pair.mutex);
+    pair.kept.clear();
+  }
+  EXPECT_TRUE(pair.arena->begin_write(variable.raw()));
+  pair.arena->end_write(variable.raw());
+}
+
+TEST(SharedTensors, ThatAreBeingWrittenAreCopiedRatherThanLent) {
+  Pair pair;
+  Tensor variable = filled(pair.arena, 100'000, 1, Sharing::kLive);
+  ASSERT_TRUE(pair.arena->begin_write(variable.raw()));
+  pair.call({.share_live = true, .tensors = {variable}});
+  std::fill_n(variable.data<float>(), 100'000, 2.0f);
+  pair.arena->end_write(variable.raw());
+  EXPECT_EQ(pair.kept[0].tensors[0].data<float>()[0], 1);
+  EXPECT_TRUE(pair.arena->begin_write(variable.raw())) << "nobody looks at it";
+}
+
 TEST(SharedTensors, OfIdsAndIndicesAreCopiedBeforeAnyoneChecksThem) {
   Pair pair;
   Tensor ids = pair.arena->allocate(DType::kInt64, Shape{10'000});

@@ -68,17 +68,21 @@ ShmPlaces::ShmPlaces(ShmRing& ring, ControlSocket& control, std::shared_ptr<Shar
 
 std::optional<SharedRef> ShmPlaces::place(const Tensor& tensor, bool share_live) {
   if (tensor.bytes() < kInlineBytes || free_slots_.empty()) return std::nullopt;
+  const uint32_t slot = free_slots_.back();
+  const uint64_t sequence = ++sequence_;
   Tensor placed = tensor;
   auto where = arena_->locate(tensor.raw(), tensor.bytes());
-  bool visible = where && (where->sharing == Sharing::kFrozen || share_live);
-  if (!visible || where->offset % kAlign != 0) {
+  bool visible = where && where->offset % kAlign == 0 &&
+                 (where->sharing == Sharing::kFrozen ||
+                  (share_live && arena_->lend(tensor.raw(), ring_.end_of_loan(slot, sequence))));
+  if (!visible) {
     placed = arena_->try_allocate(tensor.dtype(), tensor.shape());
     if (!placed.valid()) return std::nullopt;
     std::memcpy(placed.raw(), tensor.raw(), tensor.bytes());
     where = arena_->locate(placed.raw(), placed.bytes());
   }
   if (!announce(where->region)) return std::nullopt;
-  SharedRef ref{where->region->id(), where->offset, ++sequence_, free_slots_.back()};
+  SharedRef ref{where->region->id(), where->offset, sequence, slot};
   free_slots_.pop_back();
   outstanding_.push_back({ref.slot, ref.sequence, std::move(placed)});
   return ref;

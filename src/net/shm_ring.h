@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -51,6 +52,13 @@ class ShmRing final : public ByteStream {
 
   // The peer's word that it is done with the tensor in this slot; our word that we are.
   uint64_t ack_of_peer(uint32_t slot) const { return theirs_->acks[slot].load(); }
+  // Whether the peer is done with what was shown in the slot under this number, or something after
+  // it. May outlive the ring.
+  std::function<bool()> end_of_loan(uint32_t slot, uint64_t sequence) const {
+    return [region = their_region_, memory = theirs_, slot, sequence] {
+      return memory->acks[slot].load() >= sequence;
+    };
+  }
   const std::shared_ptr<SharedRegion>& own_region() const { return own_region_; }
 
  private:

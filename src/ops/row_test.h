@@ -30,7 +30,7 @@ class RowTest : public testing::Test {
 
   std::shared_ptr<Variable> variable(const std::string& name, const Tensor& value) {
     auto made = task.variables.get("", name, value.dtype());
-    made->assign(value, task.allocate_variable);
+    made->assign(value, *task.variable_memory);
     return made;
   }
   template <class T>

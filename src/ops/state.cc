@@ -91,7 +91,7 @@ void assign(KernelContext& c) {
   Variable& variable = c.variable(0);
   const WriteLocks locks(c, {0}, state.locks);
   if (state.validate) check_assign(state, variable, c.in(1).shape());
-  variable.assign(c.in(1), c.task().allocate_variable);
+  variable.assign(c.in(1), *c.task().variable_memory);
 }
 
 constexpr OpDef kAssign = {
@@ -149,12 +149,12 @@ std::shared_ptr<void> prepare_subtract(const Node& node) {
 void update(KernelContext& c) {
   const auto& state = c.state<UpdateState>();
   const WriteLocks locks(c, {0}, state.locks);
-  Tensor variable = c.variable(0).value();
+  VariableWrite variable(c.variable(0), *c.task().variable_memory);
   if (!(variable.shape() == c.in(1).shape())) {
     throw invalid_argument("variable {} of shape {} cannot be updated by a value of shape {}",
                            c.variable(0).name(), variable.shape(), c.in(1).shape());
   }
-  state.update(variable, c.in(1));
+  state.update(variable.value(), c.in(1));
 }
 
 constexpr OpDef update_row(std::string_view name, std::string_view doc,
@@ -199,8 +199,7 @@ struct ScatterArgs {
   int64_t step;  // 0 when one scalar serves for all
 };
 
-ScatterArgs scatter_args(KernelContext& c) {
-  Tensor variable = c.variable(0).value();
+ScatterArgs scatter_args(KernelContext& c, Tensor& variable) {
   const Tensor &indices = c.in(1), &updates = c.in(2);
   const Shape& shape = variable.shape();
   if (shape.rank() == 0) {
@@ -231,7 +230,8 @@ void scatter_rows(ScatterArgs& args, const Combine& combine) {
 
 void scatter_add(KernelContext& c) {
   const WriteLocks locks(c, {0}, c.node().attrs().get<bool>("use_locking"));
-  ScatterArgs args = scatter_args(c);
+  VariableWrite variable(c.variable(0), *c.task().variable_memory);
+  ScatterArgs args = scatter_args(c, variable.value());
   for_number(c.node(), args.variable.dtype(), [&](auto tag) {
     using T = typename decltype(tag)::type;
     scatter_rows<T>(args, [](T a, T b) { return T(a + b); });
@@ -240,7 +240,8 @@ void scatter_add(KernelContext& c) {
 
 void scatter_sub(KernelContext& c) {
   const WriteLocks locks(c, {0}, c.node().attrs().get<bool>("use_locking"));
-  ScatterArgs args = scatter_args(c);
+  VariableWrite variable(c.variable(0), *c.task().variable_memory);
+  ScatterArgs args = scatter_args(c, variable.value());
   for_number(c.node(), args.variable.dtype(), [&](auto tag) {
     using T = typename decltype(tag)::type;
     scatter_rows<T>(args, [](T a, T b) { return T(a - b); });
@@ -249,7 +250,8 @@ void scatter_sub(KernelContext& c) {
 
 void scatter_update(KernelContext& c) {
   const WriteLocks locks(c, {0}, c.node().attrs().get<bool>("use_locking"));
-  ScatterArgs args = scatter_args(c);
+  VariableWrite variable(c.variable(0), *c.task().variable_memory);
+  ScatterArgs args = scatter_args(c, variable.value());
   for_number(c.node(), args.variable.dtype(), [&](auto tag) {
     using T = typename decltype(tag)::type;
     scatter_rows<T>(args, [](T, T b) { return b; });

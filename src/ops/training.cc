@@ -32,14 +32,16 @@ std::shared_ptr<void> prepare_apply(const Node& node) {
 
 constexpr char kNoFlag[] = "", kNesterov[] = "use_nesterov", kUpdateSlots[] = "update_slots";
 
-// The live tensor of reference input i, held so that an Assign of another shape cannot free its
-// bytes meanwhile. It must have the gradient's shape.
-Tensor target(const KernelContext& c, int i, const Tensor& grad) {
-  Tensor value = c.variable(i).value();
-  if (value.shape() == grad.shape()) return value;
-  throw invalid_argument("{}: variable {} has shape {} but its gradient has {}", c.node().name(),
-                         c.variable(i).name(), value.shape(), grad.shape());
-}
+// The variable of reference input i, to be changed. It must have the gradient's shape.
+class Target : public VariableWrite {
+ public:
+  Target(const KernelContext& c, int i, const Tensor& grad)
+      : VariableWrite(c.variable(i), *c.task().variable_memory) {
+    if (shape() == grad.shape()) return;
+    throw invalid_argument("{}: variable {} has shape {} but its gradient has {}", c.node().name(),
+                           c.variable(i).name(), shape(), grad.shape());
+  }
+};
 
 template <class T>
 T rate_in(const KernelContext& c, int i) {
@@ -60,7 +62,7 @@ void in_pieces(KernelContext& c, int64_t size, const Update& update) {
 template <class T>
 void gradient_descent(KernelContext& c, const ApplyState&) {
   const Tensor& grad = c.in(2);
-  Tensor var = target(c, 0, grad);
+  Target var(c, 0, grad);
   const T lr = rate_in<T>(c, 1);
   const auto kernel = optimizer_kernels<T>(c.isa()).gradient_descent;
   in_pieces(c, grad.size(),
@@ -70,8 +72,8 @@ void gradient_descent(KernelContext& c, const ApplyState&) {
 template <class T>
 void momentum(KernelContext& c, const ApplyState& state) {
   const Tensor& grad = c.in(3);
-  Tensor var = target(c, 0, grad);
-  Tensor accum = target(c, 1, grad);
+  Target var(c, 0, grad);
+  Target accum(c, 1, grad);
   const T lr = rate_in<T>(c, 2), keep = rate_in<T>(c, 4);
   const auto kernel = optimizer_kernels<T>(c.isa()).momentum;
   in_pieces(c, grad.size(), [&](int64_t at, int64_t n) {
@@ -82,8 +84,8 @@ void momentum(KernelContext& c, const ApplyState& state) {
 template <class T>
 void adagrad(KernelContext& c, const ApplyState& state) {
   const Tensor& grad = c.in(3);
-  Tensor var = target(c, 0, grad);
-  Tensor accum = target(c, 1, grad);
+  Target var(c, 0, grad);
+  Target accum(c, 1, grad);
   const T lr = rate_in<T>(c, 2);
   const auto kernel = optimizer_kernels<T>(c.isa()).adagrad;
   in_pieces(c, grad.size(), [&](int64_t at, int64_t n) {
@@ -94,9 +96,9 @@ void adagrad(KernelContext& c, const ApplyState& state) {
 template <class T>
 void adam(KernelContext& c, const ApplyState& state) {
   const Tensor& grad = c.in(9);
-  Tensor var = target(c, 0, grad);
-  Tensor m = target(c, 1, grad);
-  Tensor v = target(c, 2, grad);
+  Target var(c, 0, grad);
+  Target m(c, 1, grad);
+  Target v(c, 2, grad);
   const T beta1_power = rate_in<T>(c, 3), beta2_power = rate_in<T>(c, 4), lr = rate_in<T>(c, 5);
   const AdamRates<T> rates{lr * std::sqrt(T(1) - beta2_power) / (T(1) - beta1_power),
                            rate_in<T>(c, 6), rate_in<T>(c, 7), rate_in<T>(c, 8), state.flag};

@@ -10,10 +10,13 @@ Conductor::Conductor(const Executable& executable, std::span<const Tensor> feeds
       options_(options),
       deadline_(deadline),
       mailbox_(std::make_shared<Mailbox>()),
-      outputs_(executable.parts.size()) {
+      outputs_(executable.parts.size()),
+      frames_(executable.parts.size()) {
   waits_for_.reserve(executable.parts.size());
+  takers_.reserve(executable.parts.size());
   for (size_t i = 0; i < executable.parts.size(); ++i) {
     waits_for_.push_back(executable.parts[i].waits_for);
+    takers_.push_back(executable.parts[i].takers);
     if (waits_for_[i] == 0)
       (executable.parts[i].task ? ready_remote_ : ready_local_).push_back(int(i));
     if (executable.parts[i].task && !remote_)
@@ -66,7 +69,7 @@ void Conductor::launch(int number) {
     start_blocking(number);
   } else {
     ProgramResult result = part.program->run(inputs_of(part), mailbox_->cancellation);
-    frames_.push_back(std::move(result.frame));
+    frames_[size_t(number)] = std::move(result.frame);
     complete(number, std::move(result.outputs));
   }
 }
@@ -105,9 +108,20 @@ void Conductor::complete(int number, std::vector<Tensor> outputs) {
   }
   outputs_[size_t(number)] = std::move(outputs);
   ++finished_;
+  let_go_of_inputs(part);
   for (int next : part.next) {
     if (--waits_for_[size_t(next)] > 0) continue;
     (executable_.parts[size_t(next)].task ? ready_remote_ : ready_local_).push_back(next);
+  }
+}
+
+// As early as can be: a server that lent us a variable changes it in place once we are done with
+// it.
+void Conductor::let_go_of_inputs(const Executable::Part& part) {
+  for (int giver : part.givers) {
+    if (--takers_[size_t(giver)] > 0) continue;
+    outputs_[size_t(giver)].clear();
+    frames_[size_t(giver)].reset();
   }
 }
 
@@ -121,7 +135,7 @@ bool Conductor::take_letter() {
   }
   --blocked_;
   if (letter.error) throw *letter.error;
-  frames_.push_back(std::move(letter.result.frame));
+  frames_[size_t(letter.part)] = std::move(letter.result.frame);
   complete(letter.part, std::move(letter.result.outputs));
   return true;
 }

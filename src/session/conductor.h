@@ -49,6 +49,7 @@ class Conductor {
   void launch(int part);
   void start_blocking(int part);
   void complete(int part, std::vector<Tensor> outputs);
+  void let_go_of_inputs(const Executable::Part& part);
   std::vector<Tensor> inputs_of(const Executable::Part& part) const;
   const Tensor& value(const Source& source) const;
   bool take_letter();
@@ -63,10 +64,10 @@ class Conductor {
   const Deadline deadline_;
   std::shared_ptr<Mailbox> mailbox_;
   std::unique_ptr<RemoteStep> remote_;
-  std::vector<int> waits_for_;
+  std::vector<int> waits_for_, takers_;
   std::vector<int> ready_remote_, ready_local_;
   std::vector<std::vector<Tensor>> outputs_;
-  std::vector<std::shared_ptr<void>> frames_;
+  std::vector<std::shared_ptr<void>> frames_;  // by part; what its outputs lie in
   size_t finished_ = 0;
   int blocked_ = 0;  // local parts under way
 };

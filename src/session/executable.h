@@ -18,8 +18,10 @@ class Executable {
     std::shared_ptr<Program> program;  // local parts
     uint64_t shipped = 0;              // remote parts: the id of the piece on its task
     std::vector<Source> inputs;
-    std::vector<int> next;  // parts that wait for this one
-    int waits_for = 0;      // how many parts this one waits for
+    std::vector<int> next;    // parts that wait for this one
+    int waits_for = 0;        // how many parts this one waits for
+    std::vector<int> givers;  // parts that its inputs come from, each once
+    int takers = 0;           // parts that take its outputs, and the caller if it fetches some
     int outputs = 0;
     bool blocking = false;
   };

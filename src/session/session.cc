@@ -4,6 +4,7 @@
 #include <condition_variable>
 #include <deque>
 #include <mutex>
+#include <set>
 #include <thread>
 #include <unordered_map>
 
@@ -176,27 +177,62 @@ class Session::Impl {
     auto executable = std::make_shared<Executable>();
     executable->feeds = request.feeds;
     executable->fetches = plan.fetches;
-    for (Segment& segment : plan.segments) add_part(*executable, segment);
+    for (size_t i = 0; i < plan.segments.size(); ++i) add_part(*executable, plan, i);
+    count_takers(*executable);
     executable->simple = executable->parts.size() == 1 && executable->parts[0].task == 0 &&
                          !executable->parts[0].blocking;
     return executable;
   }
 
-  void add_part(Executable& executable, Segment& segment) {
-    int number = int(executable.parts.size());
+  void add_part(Executable& executable, Plan& plan, size_t number) {
+    Segment& segment = plan.segments[number];
     Executable::Part part;
     part.task = segment.task;
     part.inputs = segment.inputs;
     part.blocking = segment.blocking;
     part.waits_for = int(segment.after.size());
     part.outputs = int(segment.piece.outputs.size());
-    for (int before : segment.after) executable.parts[size_t(before)].next.push_back(number);
+    for (int before : segment.after) executable.parts[size_t(before)].next.push_back(int(number));
     if (segment.task == 0) {
-      part.program = Program::make(std::move(segment.piece), task_, session_state_);
+      part.program = Program::make(std::move(segment.piece), task_, session_state_,
+                                   options_of(plan, int(number)));
     } else {
       part.shipped = remote_->ship(segment.task, segment.piece);
     }
     executable.parts.push_back(std::move(part));
+  }
+
+  // What other tasks take is computed where they can see it.
+  ProgramOptions options_of(const Plan& plan, int number) const {
+    ProgramOptions options;
+    if (!remote_) return options;
+    options.release_inputs = true;
+    std::set<int> shown;
+    for (const Segment& taker : plan.segments) {
+      for (const Source& source : taker.inputs) {
+        if (taker.task != 0 && source.segment == number) shown.insert(source.index);
+      }
+    }
+    if (shown.empty()) return options;
+    options.output_memory = [shown = std::move(shown), server = options_.server](
+                                int output, DType dtype, const Shape& shape) {
+      return shown.contains(output) ? server->allocate_shared(dtype, shape) : Tensor();
+    };
+    return options;
+  }
+
+  static void count_takers(Executable& executable) {
+    for (Executable::Part& part : executable.parts) {
+      std::set<int> givers;
+      for (const Source& source : part.inputs) {
+        if (source.segment >= 0) givers.insert(source.segment);
+      }
+      for (int giver : givers) ++executable.parts[size_t(giver)].takers;
+      part.givers.assign(givers.begin(), givers.end());
+    }
+    for (const Source& source : executable.fetches) {
+      if (source.segment >= 0) ++executable.parts[size_t(source.segment)].takers;
+    }
   }
 
   RunResult run_simple(Executable& executable, std::span<const Tensor> feeds) {

@@ -1,7 +1,5 @@
 #include "tensor/shape.h"
 
-#include <algorithm>
-
 #include "base/error.h"
 
 namespace capstan {
@@ -44,10 +42,6 @@ int64_t Shape::elements() const {
     }
   }
   return n;
-}
-
-bool Shape::operator==(const Shape& other) const {
-  return rank_ == other.rank_ && std::ranges::equal(dims(), other.dims());
 }
 
 bool Shape::compatible_with(const Shape& other) const {

@@ -35,7 +35,13 @@ class Shape {
   // Product of all dimensions; the shape is fully defined. Throws InvalidArgument on overflow.
   int64_t elements() const;
 
-  bool operator==(const Shape& other) const;
+  bool operator==(const Shape& other) const {
+    if (rank_ != other.rank_) return false;
+    for (int i = 0; i < rank_; ++i) {
+      if (dims_[size_t(i)] != other.dims_[size_t(i)]) return false;
+    }
+    return true;
+  }
   // True when some fully defined shape fits both.
   bool compatible_with(const Shape& other) const;
   // What both say together; throws InvalidArgument naming both when they clash.
