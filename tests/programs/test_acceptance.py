@@ -16,6 +16,11 @@ PROGRAMS = Path(__file__).resolve().parents[3] / "shared" / "programs"
 
 pytestmark = pytest.mark.skipif(not PROGRAMS.is_dir(), reason="the acceptance programs are not here")
 
+
+def last_saved_step(folder):
+    return last_number((folder / "checkpoint").read_text(), r'^model_checkpoint_path: ".*-(\d+)"')
+
+
 # --- flags/distribute.py: linear regression that goes on until somebody stops it ----------------
 
 DISTRIBUTE = PROGRAMS / "flags" / "distribute.py"
@@ -140,13 +145,13 @@ def test_tfjob_main_runs_by_hand_with_tf_config(by_hand, tmp_path):
     for task in tasks:
         assert task.finish() == 0, task.text
     assert last_number(tasks[1].text + tasks[2].text, r"step \d+ loss ([0-9.]+)") < 0.01
-    assert (tmp_path / "m" / "model.ckpt-500.index").exists()
+    assert last_saved_step(tmp_path / "m") >= 500
 
 
 def test_tfjob_main_runs_as_a_job_with_a_master(run_job, tmp_path):
     text = run_job("--chief=master", "--ps", 1, "--workers", 1, MAIN)
     assert last_number(text, r"step \d+ loss ([0-9.]+)") < 0.01
-    assert (tmp_path / "model" / "checkpoint").exists()
+    assert last_saved_step(tmp_path / "model") >= 500
 
 
 # --- dtf/demo/tf/py_train.mlsql: sync replicas 2 with one worker, parameters on standard input --
@@ -192,7 +197,7 @@ def check_py_train(by_hand, folder, last_step, env=None):
     assert len(steps) >= 2 * last_step - 2
     assert steps == sorted(steps) and steps[-1] >= last_step - 1
     assert sum(losses[-20:]) < 0.6 * sum(losses[:20])
-    assert (folder / "model" / f"model.ckpt-{last_step}.index").exists()
+    assert last_saved_step(folder / "model") >= last_step
     assert server.finish(20) == 0, server.text
 
 
