@@ -24,7 +24,7 @@ Json parsed(std::string_view text) {
 
 void check_task(const Json& task) {
   Json type = task.is_object() ? task.value("type", Json()) : Json();
-  Json index = task.is_object() ? task.value("index", Json(0)) : Json();
+  Json index = task.is_object() ? task.value("index", Json(0U)) : Json();
   if (type.is_string() && index.is_number_unsigned()) return;
   throw invalid_argument(
       "TF_CONFIG: the task {} is not of the form {{\"type\": \"worker\", \"index\": 0}}",
