@@ -76,12 +76,19 @@ def process():
 
 def watched():
     """Whether anybody wants to know the global step: a launcher, or a limit that it gave."""
+    if not _made and not _capstan.watched():
+        return False
     return process().channel.connected or process().max_steps > 0
 
 
 def minimized(loss):
     """Remembers what optimizers minimize: that is what a program's loss is."""
     loss.graph.kept("minimized", set).add(loss)
+
+
+def counted(train_op, global_step):
+    """Remembers that running this op is a step of training, which counts so."""
+    train_op.graph.kept("counted", dict)[train_op] = global_step
 
 
 def _pairs(fetches, values):
