@@ -12,10 +12,19 @@ ROOT = Path(__file__).resolve().parent
 def pytest_addoption(parser):
     parser.addoption("--capstan", help="the built program (default: that of build/dev or release)")
     parser.addoption("--oracle", help="a Python interpreter that has TensorFlow")
+    parser.addoption("--long", action="store_true", help="also what takes minutes")
 
 
 def pytest_configure(config):
     config.addinivalue_line("markers", "oracle: compares live with TensorFlow (--oracle)")
+    config.addinivalue_line("markers", "long: takes a minute or more (--long)")
+
+
+def pytest_collection_modifyitems(config, items):
+    if not config.getoption("--long"):
+        for item in items:
+            if item.get_closest_marker("long"):
+                item.add_marker(pytest.mark.skip(reason="needs --long"))
 
 
 def _built_program():

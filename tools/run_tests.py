@@ -98,6 +98,8 @@ def run_pytest(options, folder):
         command += ["-k", options.pattern.replace("|", " or ")]
     if options.oracle:
         command += ["--oracle", options.oracle]
+    if options.long:
+        command += ["--long"]
     code = subprocess.run(command + folders, cwd=ROOT).returncode
     if code == 5:  # nothing matches the pattern
         return Count()
@@ -110,6 +112,7 @@ def parse_arguments():
     parser.add_argument("--build", type=Path, required=True, help="the build folder")
     parser.add_argument("--pattern", default="", help="only tests whose names match")
     parser.add_argument("--oracle", default="", help="a Python that has TensorFlow")
+    parser.add_argument("--long", action="store_true", help="also what takes minutes")
     parser.add_argument("--jobs", type=int, default=max(2, os.cpu_count() or 2))
     return parser.parse_args()
 

@@ -8,6 +8,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <cstring>
 #include <thread>
 
@@ -89,6 +90,17 @@ void join(ServerHandle& self) {
   finish();
 }
 
+// Only a process that ends with code 0 has left in good order, and that code is known after the
+// interpreter has gone: hence C's on_exit. To be called as late as can be, since what is set up
+// after it (the library that signs the handshake, say) is gone when it runs.
+void leave_at_exit(ServerHandle& self) {
+  auto farewell = [](int code, void* arg) {
+    std::unique_ptr<std::shared_ptr<Server>> server(static_cast<std::shared_ptr<Server>*>(arg));
+    if ((code & 0xff) == 0) (*server)->leave();
+  };
+  on_exit(farewell, new std::shared_ptr<Server>(self.server));
+}
+
 }  // namespace
 
 std::shared_ptr<Server> server_of(nb::handle server) {
@@ -105,6 +117,7 @@ void bind_cluster(nb::module_& m) {
              nb::gil_scoped_release release;
              self.server->leave();
            })
+      .def("_leave_at_exit", &leave_at_exit)
       .def("_mark_forked", [](ServerHandle& self) { self.forked = true; })
       .def("_stop", [](ServerHandle& self) {
         nb::gil_scoped_release release;

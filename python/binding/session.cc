@@ -128,13 +128,22 @@ RunOptions run_options(nb::handle options) {
   return made;
 }
 
+// The node of the program that failed. What a plan adds ("w/_read_0") counts as what it is for.
+Node* failed_node(Graph& graph, const std::string& op) {
+  if (op.empty()) return nullptr;
+  Node* node = graph.find(op);
+  size_t added = op.rfind("/_");
+  return node || added == op.npos ? node : graph.find(op.substr(0, added));
+}
+
 // The error as Python's, with the line of the program that made the failing node.
 [[noreturn]] void raise_run_error(SessionHandle& self, const Error& error) {
   self.interrupt->raise_pending();
-  Node* node = error.op().empty() ? nullptr : graph_handle(self.graph).graph.find(error.op());
+  Node* node = failed_node(graph_handle(self.graph).graph, error.op());
   nb::object op = node ? operation_object(self.graph, *node) : nb::object(nb::none());
   nb::object make = nb::module_::import_("capstan.errors").attr("from_run");
-  nb::object exception = make(int(error.code()), error.message(), error.op(), error.task(), op);
+  nb::object exception =
+      make(int(error.code()), error.message(), node ? node->name() : error.op(), error.task(), op);
   PyErr_SetObject((PyObject*)Py_TYPE(exception.ptr()), exception.ptr());
   throw nb::python_error();
 }

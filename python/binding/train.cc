@@ -7,6 +7,10 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <cstdlib>
+#include <memory>
+#include <optional>
+
 #include "base/settings.h"
 #include "base/task_channel.h"
 #include "build.h"
@@ -161,17 +165,39 @@ void bind_files(nb::module_& m) {
 // --- The launcher
 // ---------------------------------------------------------------------------------
 
+struct ChannelHandle {
+  std::shared_ptr<TaskChannel> channel;
+};
+
+// "end" is told by a process that ends with code 0; see leave_at_exit() in cluster.cc.
+void end_at_exit(ChannelHandle& self) {
+  auto end = [](int code, void* arg) {
+    std::unique_ptr<std::shared_ptr<TaskChannel>> channel(
+        static_cast<std::shared_ptr<TaskChannel>*>(arg));
+    if ((code & 0xff) == 0) (*channel)->end();
+  };
+  on_exit(end, new std::shared_ptr<TaskChannel>(self.channel));
+}
+
 void bind_channel(nb::module_& m) {
-  nb::class_<TaskChannel>(m, "TaskChannel")
+  nb::class_<ChannelHandle>(m, "TaskChannel")
       .def("__init__",
-           [](TaskChannel* self) { new (self) TaskChannel(settings_from_environment().task_fd); })
-      .def_prop_ro("connected", &TaskChannel::connected)
-      .def("step", &TaskChannel::step, nb::arg("step"), nb::arg("loss").none(),
-           nb::arg("last_step"))
-      .def("port", &TaskChannel::port)
-      .def("error", [](TaskChannel& self, const std::string& code,
-                       const std::string& message) { self.error(code, message); })
-      .def("end", &TaskChannel::end);
+           [](ChannelHandle* self) {
+             int fd = settings_from_environment().task_fd;
+             new (self) ChannelHandle{std::make_shared<TaskChannel>(fd)};
+           })
+      .def_prop_ro("connected", [](ChannelHandle& self) { return self.channel->connected(); })
+      .def(
+          "step",
+          [](ChannelHandle& self, int64_t step, std::optional<double> loss, int64_t last_step) {
+            self.channel->step(step, loss, last_step);
+          },
+          nb::arg("step"), nb::arg("loss").none(), nb::arg("last_step"))
+      .def("port", [](ChannelHandle& self, uint16_t port) { self.channel->port(port); })
+      .def("error", [](ChannelHandle& self, const std::string& code,
+                       const std::string& message) { self.channel->error(code, message); })
+      .def("end", [](ChannelHandle& self) { self.channel->end(); })
+      .def("end_at_exit", &end_at_exit);
 }
 
 }  // namespace

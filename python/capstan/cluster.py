@@ -185,6 +185,7 @@ class Server:
         waiting.start()
         waiting.join()
         atexit._run_exitfuncs()
+        launcher.process().channel.end()
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(0)

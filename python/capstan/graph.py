@@ -51,6 +51,8 @@ class Graph(_capstan.GraphBase):
     building_function = False
 
     def __init__(self):
+        from capstan import array_ops  # noqa: F401  (gives tensors their operators, math_ops's included)
+
         super().__init__(Operation, Tensor)
         self._locate(capstan.OUR_FOLDERS)
         self._collections = {}

@@ -10,17 +10,25 @@ import os
 import sys
 import time
 
-from capstan import _capstan
+from capstan import _capstan, errors
 
 _REPORT_SECS = 0.1
 _LOSS_WORDS = ("loss", "cost", "entropy")
+
+
+class LimitReached(errors.OutOfRangeError):
+    """Training has come to the launcher's limit: for the program, the end of its input. Where nobody
+    catches it, it ends the process in good order."""
+
+
+def limit_reached(step):
+    return LimitReached(None, None, "training ends at global step %d: the limit was reached" % step)
 
 
 class _Process:
     def __init__(self):
         self.channel = _capstan.TaskChannel()
         self.max_steps = _capstan.max_steps()
-        self.failed = False
         self._pid = os.getpid()
         self._servers = []
         self._next_hook, sys.excepthook = sys.excepthook, self._on_exception
@@ -41,22 +49,20 @@ class _Process:
             server._leave()
 
     def _on_exception(self, kind, value, trace):
-        self.failed = True
+        if issubclass(kind, LimitReached):
+            print("capstan: %s" % value, file=sys.stderr)
+            raise SystemExit(0)  # from here the interpreter takes it as the program's own
         if not issubclass(kind, KeyboardInterrupt) and os.getpid() == self._pid:
             self.channel.error(kind.__name__, str(value))
         self._next_hook(kind, value, trace)
 
-    def _has_failed(self):
-        # A program that puts its own excepthook in place of ours still leaves this trace; so does a
-        # mistake typed at a prompt, which is no failure.
-        return self.failed or (hasattr(sys, "last_type") and not hasattr(sys, "ps1"))
-
     def _on_exit(self):
-        if self._has_failed() or os.getpid() != self._pid:
+        if os.getpid() != self._pid:
             return
+        self.channel.end_at_exit()
+        # What is said last was asked for first.
         for server in self._servers:
-            server._leave()
-        self.channel.end()
+            server._leave_at_exit()
 
 
 _made = []
@@ -70,12 +76,19 @@ def process():
 
 def watched():
     """Whether anybody wants to know the global step: a launcher, or a limit that it gave."""
+    if not _made and not _capstan.watched():
+        return False
     return process().channel.connected or process().max_steps > 0
 
 
 def minimized(loss):
     """Remembers what optimizers minimize: that is what a program's loss is."""
     loss.graph.kept("minimized", set).add(loss)
+
+
+def counted(train_op, global_step):
+    """Remembers that running this op is a step of training, which counts so."""
+    train_op.graph.kept("counted", dict)[train_op] = global_step
 
 
 def _pairs(fetches, values):

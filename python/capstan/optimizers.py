@@ -110,6 +110,8 @@ class Optimizer:
         train_ops = self._graph.get_collection_ref(GraphKeys.TRAIN_OP)
         if op not in train_ops:
             train_ops.append(op)
+        if global_step is not None:
+            launcher.counted(op, global_step)
         return op
 
     # --- The engine's side ------------------------------------------------------------------------

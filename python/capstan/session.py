@@ -4,7 +4,7 @@ import contextlib
 import os
 import weakref
 
-from capstan import _capstan
+from capstan import _capstan, launcher
 from capstan import graph as graphs
 
 _live = weakref.WeakSet()
@@ -21,6 +21,13 @@ os.register_at_fork(after_in_child=_mark_forked)
 
 
 class BaseSession(_capstan.SessionBase):
+    def __new__(cls, *unused, **also_unused):
+        if cls in (Session, InteractiveSession) and launcher.watched():
+            from capstan import watched_session
+
+            cls = watched_session.KINDS[cls.__name__]
+        return super().__new__(cls)
+
     def __init__(self, target="", graph=None, config=None):
         from capstan import cluster
 
@@ -91,6 +98,10 @@ class Session(BaseSession):
         from capstan import cluster
 
         _capstan.reset_containers(target, cluster.server_for(target), list(containers or ()))
+
+
+class ManagedSession(Session):
+    """One whose owner tells the launcher of its steps."""
 
 
 class InteractiveSession(BaseSession):

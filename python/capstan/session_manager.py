@@ -6,7 +6,7 @@ import time
 
 from capstan import checkpoints, errors, logs
 from capstan import graph as graphs
-from capstan.session import Session
+from capstan.session import ManagedSession
 
 _FIRST_WAIT_SECS, _LONGEST_WAIT_SECS = 0.05, 1.0
 _SAY_SECS = 5.0
@@ -183,7 +183,7 @@ class SessionManager:
                 return None
 
     def _session(self, master, config):
-        return Session(master, graph=self._graph, config=config)
+        return ManagedSession(master, graph=self._graph, config=config)
 
     # --- Everybody else ---------------------------------------------------------------------------
 

@@ -3,7 +3,7 @@
 import contextlib
 import os
 
-from capstan import control_ops, dtypes, errors, launcher, logs, meta_graphs, protos, variables
+from capstan import control_ops, dtypes, launcher, logs, meta_graphs, protos, variables
 from capstan import global_step as global_steps
 from capstan import graph as graphs
 from capstan import summary as summaries
@@ -309,11 +309,7 @@ class Supervisor:
     def _check_limit(self):
         """A loop that never asks should_stop() ends as at the end of its input."""
         if self._limit_step is not None and not self._asked_to_stop:
-            raise errors.OutOfRangeError(
-                None,
-                None,
-                "training ends at global step %d: the limit was reached" % self._limit_step,
-            )
+            raise launcher.limit_reached(self._limit_step)
 
     PrepareSession = prepare_or_wait_for_session
     StartQueueRunners = start_queue_runners

@@ -35,6 +35,8 @@ def _mlsql_parameters(folder):
 PROGRAMS = {
     "examples/linear_regression": (ROOT / "examples" / "linear_regression.py", FLAGS, {}),
     "examples/mnist": (ROOT / "examples" / "mnist.py", FLAGS, {}),
+    "examples/sync_replicas": (ROOT / "examples" / "sync_replicas.py", FLAGS, {}),
+    "examples/written_hosts": (ROOT / "examples" / "written_hosts.py", FLAGS[2:], {}),
     "examples/tf_config": (ROOT / "examples" / "tf_config.py", [], _config("master")),
     "flags/distribute": (SHARED / "flags" / "distribute.py", FLAGS, {}),
     "flags/example": (SHARED / "flags" / "example.py", FLAGS[2:], {}),

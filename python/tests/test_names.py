@@ -92,3 +92,11 @@ def test_importing_is_cheap():
     assert float(memory) < 80
     assert float(seconds) < 0.6  # of one core, interpreter and numpy included
     assert (protobuf, board) == ("False", "False")
+
+
+@pytest.mark.parametrize("first", [
+    "tf.constant(3.0) * tf.constant(2.0)", "tf.random_normal([]) > -99", "tf.constant([1, 2])[0]",
+])
+def test_tensors_have_operators_from_the_first_line_of_a_program(first):
+    code = "import tensorflow as tf\nx = %s\nprint(tf.Session().run(x))" % first
+    assert _measure(code).strip() in ("6.0", "True", "1")

@@ -138,6 +138,25 @@ def test_a_worker_that_fails_has_not_left(start):
         server.wait(1)
 
 
+@pytest.mark.parametrize("end", ["sys.exit(3)", "raise SystemExit('no data')", "import os; os._exit(0)"])
+def test_a_worker_that_ends_otherwise_than_with_0_has_not_left(start, end):
+    ps, worker = free_addresses(2)
+    server = start(TRAINS, ps, worker, "ps:0")
+    assert finish(start(CLUSTER + end, ps, worker, "worker:0"))[0] == {"s": 3, "r": 1, "i": 0}[end[0]]
+    # A second attempt finds the server where it was; had the first one counted, it would have ended.
+    code, text = finish(start(TRAINS, ps, worker, "worker:0"))
+    assert code == 0 and "trained" in text, text
+    assert finish(server, 20) == (0, "serving\n")
+
+
+@pytest.mark.parametrize("end", ["sys.exit()", "raise SystemExit(0)", ""])
+def test_a_worker_that_ends_with_0_has_left(start, end):
+    ps, worker = free_addresses(2)
+    server = start(TRAINS, ps, worker, "ps:0")
+    assert finish(start(CLUSTER + end, ps, worker, "worker:0"))[0] == 0
+    assert finish(server, 20) == (0, "serving\n")
+
+
 def test_a_parameter_server_can_be_interrupted(start):
     ps, worker = free_addresses(2)
     server = start(TRAINS, ps, worker, "ps:0")
@@ -182,6 +201,55 @@ def test_a_loop_without_end_stops_at_the_launcher_s_limit(start):
     assert finish(server, 20)[0] == 0
     steps = [event for event in events if event["event"] == "step"]
     assert steps and steps[-1]["last_step"] == 25 and events[-1]["event"] == "end"
+
+
+# A session without supervisor or monitor; it initialises and evaluates in runs of their own.
+PLAIN = (
+    CLUSTER
+    + """
+train = tf.group(train)
+with tf.Session(server.target) as sess:
+    sess.run(tf.global_variables_initializer())
+    while True:
+        sess.run({"train": train, "loss": loss})
+"""
+)
+
+
+def test_a_plain_session_tells_its_launcher_of_its_steps(start):
+    ps, worker = free_addresses(2)
+    server = start(PLAIN, ps, worker, "ps:0")
+    ear = Ear()
+    process = start(PLAIN, ps, worker, "worker:0", channel=ear.theirs, CAPSTAN_MAX_STEPS="2000")
+    events = ear.events()
+    code, text = finish(process)
+    assert code == 0 and "training ends at global step 2000: the limit was reached" in text, text
+    steps = [event for event in events if event["event"] == "step"]
+    assert steps[0]["step"] == 1 and steps[0]["loss"] == 25.0 and steps[0]["last_step"] == 2000
+    assert [event["event"] for event in events].count("error") == 0 and events[-1]["event"] == "end"
+    assert finish(server, 20)[0] == 0
+
+
+def test_a_plain_session_may_go_on_after_the_limit_without_training(start):
+    ps, worker = free_addresses(2)
+    start(PLAIN, ps, worker, "ps:0")
+    body = PLAIN.replace("    while True:\n        sess.run({", """    try:
+        while True: sess.run({""") + """
+    except tf.errors.OutOfRangeError:
+        print("stands at", sess.run(step))
+"""
+    code, text = finish(start(body, ps, worker, "worker:0", CAPSTAN_MAX_STEPS="30"))
+    assert (code, text) == (0, "stands at 30\n")
+
+
+def test_a_process_that_fails_after_its_training_has_not_ended_well(start):
+    ps, worker = free_addresses(2)
+    start(TRAINS, ps, worker, "ps:0")
+    ear = Ear()
+    process = start(TRAINS + "sys.exit(4)", ps, worker, "worker:0", channel=ear.theirs)
+    events = ear.events()
+    assert finish(process)[0] == 4
+    assert events[-1]["event"] == "step"
 
 
 def test_a_failure_is_one_whatever_hook_the_program_set(start):

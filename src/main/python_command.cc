@@ -8,6 +8,7 @@
 #include "base/settings.h"
 #include "main/installation.h"
 #include "main/options.h"
+#include "main/tf_config.h"
 
 namespace capstan::cli {
 namespace {
@@ -24,6 +25,7 @@ std::string resolve_text(const std::vector<std::string>& rules) {
 
 // Becomes the interpreter: signals and the exit code need no forwarding.
 int run_python(const PythonOptions& options) {
+  if (const char* config = std::getenv("TF_CONFIG")) check_tf_config(config);
   Installation installation = find_installation();
   std::string python = find_python(options.python, installation);
   setenv("PYTHONPATH", python_path_for_tasks(installation).c_str(), 1);

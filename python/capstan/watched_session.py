@@ -1,0 +1,79 @@
+"""Plain sessions where a launcher listens or gave a limit: they tell of their training, too.
+
+A run is a step of training when it leads to the op of an optimizer that counts a global step. Runs
+that do not (initializers, evaluation) pass untouched, also after the limit.
+"""
+
+from capstan import launcher
+from capstan.elements import Operation
+from capstan.session import InteractiveSession, Session
+
+
+def _operations(graph, fetch):
+    """The operations of all leaves; what is none of ours is for the run itself to refuse."""
+    if isinstance(fetch, (list, tuple)):
+        for item in fetch:
+            yield from _operations(graph, item)
+    elif isinstance(fetch, dict):
+        yield from _operations(graph, list(fetch.values()))
+    else:
+        if isinstance(fetch, (str, bytes)):
+            fetch = graph.as_graph_element(fetch)
+        op = getattr(fetch, "op", fetch)
+        if isinstance(op, Operation) and op.graph is graph:
+            yield op
+
+
+def _step_counted_by(op):
+    """The global step that running this op counts, or None."""
+    counted = op.graph.kept("counted", dict)
+    seen, todo = set(), [op]
+    while todo:
+        op = todo.pop()
+        if op in counted:
+            return counted[op]
+        if op not in seen:
+            seen.add(op)
+            todo += [tensor.op for tensor in op.inputs]
+            todo += op.control_inputs
+    return None
+
+
+class _Watched:
+    _reporter = None
+    _last_step = 0
+
+    def _step_of(self, fetches):
+        known = self.graph.kept("steps of fetches", dict)
+        for op in _operations(self.graph, fetches):
+            if op not in known:
+                known[op] = _step_counted_by(op)
+            if known[op] is not None:
+                return known[op]
+        return None
+
+    def run(self, fetches, feed_dict=None, options=None, run_metadata=None):
+        step = self._step_of(fetches)
+        if step is None:
+            return super().run(fetches, feed_dict, options, run_metadata)
+        if self._reporter is None:
+            self._reporter = launcher.StepReporter(self.graph)
+        if self._reporter.reached(self._last_step):
+            raise launcher.limit_reached(self._last_step)
+        if not (self._reporter.limit or self._reporter.due):
+            return super().run(fetches, feed_dict, options, run_metadata)
+        values, self._last_step = super().run((fetches, step), feed_dict, options, run_metadata)
+        if self._reporter.due:
+            self._reporter.report(self._last_step, fetches, values)
+        return values
+
+
+class WatchedSession(_Watched, Session):
+    pass
+
+
+class WatchedInteractiveSession(_Watched, InteractiveSession):
+    pass
+
+
+KINDS = {"Session": WatchedSession, "InteractiveSession": WatchedInteractiveSession}
