@@ -52,12 +52,20 @@ class Cluster:
         """What a client that is no task needs."""
         return dict(self._env)
 
+    def kill_ps(self):
+        for process in self._processes:
+            process.kill()
+            process.wait()
+
     def close(self):
         """The parameter servers end by themselves once every worker has left."""
         from capstan import launcher
 
         for worker in self._workers:
-            launcher.process().leave(worker._engine)
+            if any(process.poll() is None for process in self._processes):
+                launcher.process().leave(worker._engine)
+            else:  # nobody is left to take leave of
+                launcher.process()._servers.remove(worker._engine)
         self._workers = []
         for process in self._processes:
             try:
@@ -79,4 +87,18 @@ def make_cluster(capstan):
 
     yield make
     for cluster in made.values():
+        cluster.close()
+
+
+@pytest.fixture
+def own_cluster(capstan):
+    """own_cluster(ps, workers, threads): one that a test may break."""
+    made = []
+
+    def make(*args):
+        made.append(Cluster(capstan, *args))
+        return made[-1]
+
+    yield make
+    for cluster in made:
         cluster.close()
