@@ -114,3 +114,15 @@ def eventually():
             assert time.monotonic() < deadline, "nothing happened for %g s" % seconds
 
     return wait
+
+
+@pytest.fixture
+def put_to_stay(eventually):
+    """Fills a queue whose waiting taker was cancelled. Another task learns of that a moment after the
+    caller, and may until then still give the taker a value."""
+
+    def put(sess, queue, value):
+        enqueue, size = queue.enqueue(value), queue.size()
+        eventually(lambda: sess.run(enqueue) is None and sess.run(size) > 0)
+
+    return put

@@ -41,16 +41,15 @@ def test_a_wait_ends_when_its_queue_is_closed(blocked, start, eventually):
         running.result()
 
 
-def test_a_wait_ends_at_the_deadline_that_the_program_gave(blocked):
+def test_a_wait_ends_at_the_deadline_that_the_program_gave(blocked, put_to_stay):
     sess, taken, _, q = blocked
     with pytest.raises(tf.errors.DeadlineExceededError):
         sess.run(taken, options=tf.RunOptions(timeout_in_ms=50))
-    # What was waiting takes nothing any more.
-    sess.run(q.enqueue(3.0))
+    put_to_stay(sess, q, 3.0)
     assert sess.run(taken)[0] == 3.0
 
 
-def test_ctrl_c_cancels_the_step_before_it_raises(blocked, start, eventually):
+def test_ctrl_c_cancels_the_step_before_it_raises(blocked, start, eventually, put_to_stay):
     sess, taken, v, q = blocked
 
     def interrupt():
@@ -61,7 +60,7 @@ def test_ctrl_c_cancels_the_step_before_it_raises(blocked, start, eventually):
     with pytest.raises(KeyboardInterrupt):
         sess.run(taken)
     interrupting.result()
-    sess.run(q.enqueue(3.0))
+    put_to_stay(sess, q, 3.0)
     assert sess.run(taken)[0] == 3.0
 
 

@@ -146,11 +146,11 @@ def test_a_client_that_is_no_task_feeds_and_fetches(place):
 
 
 @not_yet
-def test_the_steps_of_a_client_that_vanishes_are_cancelled(place, eventually):
+def test_the_steps_of_a_client_that_vanishes_are_cancelled(place, eventually, put_to_stay):
     v, q = number(place), queue(place, shared_name="q")
-    put, size, taken = q.enqueue(5.0), q.size(), q.dequeue()
+    taken = q.dequeue()
     with tf.Session(place.target()) as sess:
-        sess.run([v.initializer, size])
+        sess.run([v.initializer, q.size()])
         process = client(place, "sess.run([q.dequeue(), add])")
         try:
             eventually(lambda: process.poll() is not None or sess.run(v) == 1.0)
@@ -158,6 +158,5 @@ def test_the_steps_of_a_client_that_vanishes_are_cancelled(place, eventually):
         finally:
             process.kill()
             process.communicate(timeout=30)
-        # Its step may not take what comes now; that its end is noticed may take a moment.
-        eventually(lambda: sess.run(put) is None and sess.run(size) > 0)
+        put_to_stay(sess, q, 5.0)
         assert sess.run(taken) == 5.0
