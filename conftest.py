@@ -1,6 +1,7 @@
 """Options and fixtures that every Python test may use."""
 
 import os
+import re
 import subprocess
 from pathlib import Path
 
@@ -12,10 +13,20 @@ ROOT = Path(__file__).resolve().parent
 def pytest_addoption(parser):
     parser.addoption("--capstan", help="the built program (default: that of build/dev or release)")
     parser.addoption("--oracle", help="a Python interpreter that has TensorFlow")
+    parser.addoption("--pattern", help="only tests whose ids match, as with ctest -R")
 
 
 def pytest_configure(config):
     config.addinivalue_line("markers", "oracle: compares live with TensorFlow (--oracle)")
+
+
+def pytest_collection_modifyitems(config, items):
+    pattern = config.getoption("--pattern")
+    if not pattern:
+        return
+    left_out = [item for item in items if not re.search(pattern, item.nodeid)]
+    items[:] = [item for item in items if re.search(pattern, item.nodeid)]
+    config.hook.pytest_deselected(items=left_out)
 
 
 def _built_program():
