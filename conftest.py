@@ -1,6 +1,7 @@
 """Options and fixtures that every Python test may use."""
 
 import os
+import re
 import subprocess
 from pathlib import Path
 
@@ -13,6 +14,7 @@ def pytest_addoption(parser):
     parser.addoption("--capstan", help="the built program (default: that of build/dev or release)")
     parser.addoption("--oracle", help="a Python interpreter that has TensorFlow")
     parser.addoption("--long", action="store_true", help="also what takes minutes")
+    parser.addoption("--pattern", help="only tests whose ids match, as with ctest -R")
 
 
 def pytest_configure(config):
@@ -25,6 +27,14 @@ def pytest_collection_modifyitems(config, items):
         for item in items:
             if item.get_closest_marker("long"):
                 item.add_marker(pytest.mark.skip(reason="needs --long"))
+    if pattern := config.getoption("--pattern"):
+        keep_matching(config, items, pattern)
+
+
+def keep_matching(config, items, pattern):
+    left_out = [item for item in items if not re.search(pattern, item.nodeid)]
+    items[:] = [item for item in items if re.search(pattern, item.nodeid)]
+    config.hook.pytest_deselected(items=left_out)
 
 
 def _built_program():

@@ -95,7 +95,7 @@ def run_pytest(options, folder):
     command = [str(program), "python", "--python", sys.executable, "-m", "pytest", "-q"]
     command += ["-n", str(options.jobs), "--capstan", str(program), "--junitxml", str(report)]
     if options.pattern:
-        command += ["-k", options.pattern.replace("|", " or ")]
+        command += [f"--pattern={options.pattern}"]
     if options.oracle:
         command += ["--oracle", options.oracle]
     if options.long:

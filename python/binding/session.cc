@@ -6,10 +6,13 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <optional>
 #include <set>
+#include <thread>
 
+#include "base/settings.h"
 #include "cluster.h"
 #include "handles.h"
 #include "run.h"
@@ -85,6 +88,14 @@ int clear_session(PyObject* self) {
 PyType_Slot kSessionSlots[] = {
     {Py_tp_traverse, (void*)traverse_session}, {Py_tp_clear, (void*)clear_session}, {0, nullptr}};
 
+// A session without a server takes its part of the cores, as a task does.
+int threads_here(int asked) {
+  Settings settings = settings_from_environment();
+  if (asked > 0 || settings.threads > 0) return asked > 0 ? asked : settings.threads;
+  int cores = int(std::max(1u, std::thread::hardware_concurrency()));
+  return std::max(1, cores / std::max(1, settings.tasks_on_host));
+}
+
 void notice(const std::string& line) { fmt::print(stderr, "capstan: {}\n", line); }
 
 void start(SessionHandle* self, nb::object graph, const std::string& target, nb::object server,
@@ -94,7 +105,7 @@ void start(SessionHandle* self, nb::object graph, const std::string& target, nb:
   options.target = target;
   options.server = server_of(server);
   options.device_filters = std::move(device_filters);
-  options.threads = threads;
+  options.threads = threads_here(threads);
   options.on_wait = [interrupt = self->interrupt] { interrupt->check(); };
   options.on_notice = notice;
   self->graph = graph;

@@ -1,6 +1,9 @@
 """Session.run: fetches of every form, feeds of every form, and what goes wrong."""
 
 import collections
+import os
+import subprocess
+import sys
 import threading
 
 import numpy as np
@@ -242,3 +245,23 @@ def test_make_callable_and_indexed_slices(sess):
     rows = tf.IndexedSlices(tf.constant([[1.0]]), tf.constant([3]))
     got = sess.run(rows)
     assert got.indices.tolist() == [3] and got.values.tolist() == [[1.0]]
+
+
+THREADS = """
+import os
+import numpy as np
+import tensorflow as tf
+x = tf.placeholder(tf.float32, [None, None])
+product = tf.matmul(x, x)
+before = len(os.listdir("/proc/self/task"))
+with tf.Session() as sess:
+    sess.run(product, {x: np.ones([512, 512])})
+    print(len(os.listdir("/proc/self/task")) - before)
+"""
+
+
+@pytest.mark.parametrize("setting, helpers", [({"CAPSTAN_THREADS": "3"}, 2), ({"CAPSTAN_TASKS_ON_HOST": "1000"}, 0)])
+def test_a_session_without_a_server_takes_its_part_of_the_cores(setting, helpers):
+    env = {**os.environ, "OPENBLAS_NUM_THREADS": "1", **setting}
+    done = subprocess.run([sys.executable, "-c", THREADS], env=env, capture_output=True, text=True, timeout=60)
+    assert done.stdout == "%d\n" % helpers, done.stderr

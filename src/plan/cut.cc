@@ -1,5 +1,5 @@
-// Cuts a placed step into segments: one per (task, level, set of blocking ops of that visit that
-// come before). An op that may wait thus delays only what depends on it.
+// Cuts a placed step into segments: one per (task, level, set of blocking ops that come before,
+// wherever they are). An op that may wait thus delays only what depends on it.
 
 #include <algorithm>
 #include <set>
@@ -65,13 +65,22 @@ class Cutter {
   std::set<int> blockers_before(int i) const {
     std::set<int> out;
     auto inherit = [&](int from) {
-      if (at(from).task == at(i).task && at(from).level == at(i).level) {
-        out.insert(blockers_[size_t(from)].begin(), blockers_[size_t(from)].end());
-      }
+      out.insert(blockers_[size_t(from)].begin(), blockers_[size_t(from)].end());
     };
     for (const StepEdge& e : at(i).inputs) inherit(e.from);
     for (int c : at(i).controls) inherit(c);
     return out;
+  }
+
+  bool waits_within(int segment, const std::set<int>& blockers) const {
+    return std::ranges::any_of(blockers, [&](int b) { return segment_of_[size_t(b)] == segment; });
+  }
+
+  // Whether `from` waits for nothing of its own, and `into` for one op more, which is its own.
+  bool lets_begin(int from, int into) const {
+    const Key &a = keys_[size_t(from)], &b = keys_[size_t(into)];
+    return a.task == b.task && a.level == b.level && a.blockers.size() + 1 == b.blockers.size() &&
+           !waits_within(from, a.blockers) && waits_within(into, b.blockers);
   }
 
   // What runs on another task only to let one waiting op begin travels with it: one call, not two.
@@ -92,12 +101,9 @@ class Cutter {
       if (segment_of_[size_t(e.from)] >= 0) fetched[size_t(segment_of_[size_t(e.from)])] = 1;
     }
     for (size_t s = 0; s < keys_.size(); ++s) {
-      if (keys_[s].task == 0 || !keys_[s].blockers.empty() || fetched[s] || users[s].size() != 1)
-        continue;
+      if (keys_[s].task == 0 || fetched[s] || users[s].size() != 1) continue;
       int into = *users[s].begin();
-      const Key& key = keys_[size_t(into)];
-      if (key.task != keys_[s].task || key.level != keys_[s].level || key.blockers.size() != 1)
-        continue;
+      if (!lets_begin(int(s), into)) continue;
       for (int& segment : segment_of_) {
         if (segment == int(s)) segment = into;
       }

@@ -118,6 +118,21 @@ TEST(Plan, ABlockingOpStandsApartFromWhatDoesNotWaitForIt) {
   EXPECT_TRUE(plan.segments[1].after.empty());
 }
 
+TEST(Plan, WhatDependsOnABlockingOpOfAnotherTaskStandsApart) {
+  Graph g(standard_catalog());
+  AttrMap types = {{"component_types", std::vector<DType>{DType::kFloat}}};
+  Output got, far;
+  {
+    auto device = g.device("/job:ps/task:0");
+    got = g.add("QueueDequeueV2", {g.add("FIFOQueueV2", {}, types)}, types);
+    far = g.add("Neg", {g.add("Placeholder", {}, {{"dtype", DType::kFloat}}, "x")}, {}, "far");
+  }
+  Output after = g.add("Neg", {got}, {}, "after");
+  Output apart = g.add("Neg", {far}, {}, "apart");
+  Plan plan = make_plan(g, {{g.output("x:0")}, {after, apart}, {}}, two_tasks());
+  EXPECT_THAT(tasks(plan), ElementsAre(1, 1, 0, 0));
+}
+
 TEST(Plan, NamesTheNodeAndTheTasksForADeviceThatIsNotThere) {
   Graph g(standard_catalog());
   VariableRef v = variable_on(g, "/job:ps/task:3", "v");
