@@ -3,7 +3,7 @@ option(CAPSTAN_PYTHON "Build the Python extension" ON)
 option(CAPSTAN_INSTALL "Make the targets that cmake --install needs" OFF)
 option(CAPSTAN_FUZZ "Build the fuzz targets of tests/fuzz (clang)" OFF)
 # Libraries without a CMake package or pkg-config file that the rooms link by name.
-set(CAPSTAN_PLAIN_LIBRARIES hwy leveldb snappy)
+set(CAPSTAN_PLAIN_LIBRARIES leveldb snappy)
 set(CAPSTAN_SANITIZE "" CACHE STRING "Sanitizers, as for -fsanitize=")
 
 set(CMAKE_CXX_STANDARD 20)
