@@ -12,6 +12,7 @@
 #include "graph/graph.h"
 #include "ops/catalog.h"
 #include "ops/grad_nodes.h"
+#include "source_dir.h"
 
 namespace capstan {
 namespace {
@@ -19,7 +20,7 @@ namespace {
 using Json = nlohmann::json;
 
 std::filesystem::path golden_folder() {
-  return std::filesystem::path(CAPSTAN_SOURCE_DIR) / "tests" / "golden" / "gradients";
+  return std::filesystem::path(source_dir()) / "tests" / "golden" / "gradients";
 }
 
 std::vector<std::string> golden_ops() {
