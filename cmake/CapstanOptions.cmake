@@ -28,6 +28,11 @@ if(CAPSTAN_SANITIZE)
   add_link_options(-fsanitize=${CAPSTAN_SANITIZE})
 endif()
 
+# Debian's libfmt is made by gcc, whose names for some of its templates are not clang's.
+if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+  add_compile_definitions(FMT_HEADER_ONLY)
+endif()
+
 find_program(CCACHE ccache)
 if(CCACHE)
   set(CMAKE_CXX_COMPILER_LAUNCHER
