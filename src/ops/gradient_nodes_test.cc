@@ -48,7 +48,9 @@ Tensor json_tensor(const Json& json) {
 }
 
 Attr json_attr(const Json& json) {
-  const auto& [kind, value] = *json.items().begin();
+  const auto entry = json.begin();
+  const std::string& kind = entry.key();
+  const Json& value = entry.value();
   if (kind == "type") return dtype_from_name(value.get<std::string>());
   if (kind == "shape") return json_shape(value);
   if (kind == "tensor") return json_tensor(value);
