@@ -130,7 +130,7 @@ void LocalTask::ask_to_stop(double now, double grace) {
 
 double LocalTask::failure_time() const {
   if (!error_) return ended_;
-  return *error_->time + (tells_of_another(error_->code) ? kConsequence : 0);
+  return error_->time.value_or(ended_) + (tells_of_another(error_->code) ? kConsequence : 0);
 }
 
 void LocalTask::on_line(std::string_view line) {
