@@ -3,7 +3,7 @@ option(CAPSTAN_PYTHON "Build the Python extension" ON)
 option(CAPSTAN_INSTALL "Make the targets that cmake --install needs" OFF)
 option(CAPSTAN_FUZZ "Build the fuzz targets of tests/fuzz (clang)" OFF)
 # Libraries without a CMake package or pkg-config file that the rooms link by name.
-set(CAPSTAN_PLAIN_LIBRARIES hwy leveldb snappy)
+set(CAPSTAN_PLAIN_LIBRARIES leveldb snappy)
 set(CAPSTAN_SANITIZE "" CACHE STRING "Sanitizers, as for -fsanitize=")
 
 set(CMAKE_CXX_STANDARD 20)
@@ -26,6 +26,11 @@ endif()
 if(CAPSTAN_SANITIZE)
   add_compile_options(-fsanitize=${CAPSTAN_SANITIZE} -fno-omit-frame-pointer)
   add_link_options(-fsanitize=${CAPSTAN_SANITIZE})
+endif()
+
+# Debian's libfmt is made by gcc, whose names for some of its templates are not clang's.
+if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+  add_compile_definitions(FMT_HEADER_ONLY)
 endif()
 
 find_program(CCACHE ccache)

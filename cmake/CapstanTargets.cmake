@@ -57,18 +57,25 @@ function(capstan_test_headers)
                             <functional> <map> <memory> <string> <thread> <vector>)
 endfunction()
 
+# The one object that knows where the repository lies: were its path in the flags of every test, no
+# clone could use what another left in ccache.
+function(capstan_source_dir)
+  add_library(source_dir STATIC EXCLUDE_FROM_ALL ${CMAKE_SOURCE_DIR}/tests/source_dir.cc)
+  target_include_directories(source_dir PUBLIC ${CMAKE_SOURCE_DIR}/tests)
+  target_compile_definitions(source_dir PRIVATE CAPSTAN_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
+endfunction()
+
 # One GoogleTest program; ctest sees each of its cases.
 function(capstan_test name)
   cmake_parse_arguments(ARG "" "" "SOURCES;DEPS" ${ARGN})
   if(NOT TARGET test_headers)
     capstan_test_headers()
+    capstan_source_dir()
   endif()
   add_executable(${name} ${ARG_SOURCES})
   target_precompile_headers(${name} REUSE_FROM test_headers)
-  # Where tests/golden lies.
-  target_compile_definitions(${name} PRIVATE CAPSTAN_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
   # A test may build graphs out of real ops, whatever its room.
-  target_link_libraries(${name} PRIVATE ${ARG_DEPS} GTest::gmock GTest::gtest_main)
+  target_link_libraries(${name} PRIVATE ${ARG_DEPS} source_dir GTest::gmock GTest::gtest_main)
   include(GoogleTest)
   # "net.Frame.RefusesTooLong": a pattern may name a room.
   string(REGEX REPLACE "_test$" "" prefix ${name})

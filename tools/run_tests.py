@@ -16,6 +16,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 PASSED_OR_STARTED = re.compile(r"\s*(Start +\d+:|\d+/\d+ Test +#.* Passed )|^$")
+ENDED = re.compile(r"\s*(\d+)/(\d+) Test +#")
 PYTHON_FOLDERS = ["python", "tests", "tools", "bench", "examples", "conftest.py"]
 
 
@@ -59,6 +60,22 @@ def run_check(name, command):
     return Count(passed=1) if code == 0 else Count(failed=1)
 
 
+def show_progress(output):
+    """Says how far ctest is, every tenth of the way; returns the lines that are worth showing.
+
+    A line for each of a thousand cases that pass helps nobody.
+    """
+    lines, tenth = [], 0
+    for line in map(str.rstrip, output):
+        if not PASSED_OR_STARTED.match(line):
+            lines.append(line)
+        ended = ENDED.match(line)
+        if ended and 10 * int(ended[1]) // int(ended[2]) > tenth:
+            tenth = 10 * int(ended[1]) // int(ended[2])
+            print(f"{ended[1]}/{ended[2]}", flush=True)
+    return lines
+
+
 def run_ctest(options, folder):
     print("== ctest", flush=True)
     report = folder / "ctest.xml"
@@ -69,12 +86,11 @@ def run_ctest(options, folder):
     env = dict(os.environ)
     env.setdefault("UBSAN_OPTIONS", "print_stacktrace=1:halt_on_error=1")
     env.setdefault("TSAN_OPTIONS", "second_deadlock_stack=1")
-    done = subprocess.run(command, env=env, stdout=subprocess.PIPE, text=True, errors="replace")
-    # A line for each of a thousand cases that pass helps nobody.
-    lines = [line for line in done.stdout.splitlines() if not PASSED_OR_STARTED.match(line)]
-    print("\n".join(lines if done.returncode else lines[-3:]), flush=True)
+    with subprocess.Popen(command, env=env, stdout=subprocess.PIPE, text=True, errors="replace") as process:
+        lines = show_progress(process.stdout)
+    print("\n".join(lines if process.returncode else lines[-3:]), flush=True)
     count = count_junit(report) if report.exists() else Count()
-    missing = done.returncode != 0 and not count.failed
+    missing = process.returncode != 0 and not count.failed
     return count + Count(failed=1) if missing else count
 
 

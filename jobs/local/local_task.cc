@@ -8,14 +8,11 @@
 
 #include <cerrno>
 #include <cstring>
-#include <nlohmann/json.hpp>
 
 #include "base/error.h"
 
 namespace capstan::jobs {
 namespace {
-
-using Json = nlohmann::json;
 
 // A failure that only tells of another's loss counts this much later: the kernel closes the
 // sockets of a dying task before we can see its end.
@@ -133,7 +130,7 @@ void LocalTask::ask_to_stop(double now, double grace) {
 
 double LocalTask::failure_time() const {
   if (!error_) return ended_;
-  return error_->time + (tells_of_another(error_->code) ? kConsequence : 0);
+  return error_->time.value_or(ended_) + (tells_of_another(error_->code) ? kConsequence : 0);
 }
 
 void LocalTask::on_line(std::string_view line) {
@@ -147,24 +144,19 @@ void LocalTask::on_line(std::string_view line) {
 }
 
 void LocalTask::on_event(std::string_view line) {
-  Json event = Json::parse(line, nullptr, false);
-  if (!event.is_object()) return;  // not ours: whatever else a program writes there is its own
-  std::string kind = event.value("event", "");
-  if (kind == "step") {
-    steps_over_channel_ = true;
-    progress_.step = event.value("step", int64_t{0});
-    if (event.contains("loss")) {
-      loss_over_channel_ = true;
-      progress_.loss = event.value("loss", 0.0);
-    }
-    progress_.last_step = event.value("last_step", progress_.last_step);
-    observer_.progress(report.task, progress_);
-  } else if (kind == "port") {
-    report.port = event.value("port", report.port);
-  } else if (kind == "error" && !error_) {
-    error_ = TaskError{event.value("time", monotonic_seconds()), event.value("code", ""),
-                       event.value("message", "")};
+  TaskEvent event = task_event(line);
+  if (event.port) report.port = *event.port;
+  if (event.error && !error_) error_ = std::move(event.error);
+  if (error_ && !error_->time) error_->time = monotonic_seconds();
+  if (!event.step) return;
+  steps_over_channel_ = true;
+  progress_.step = *event.step;
+  if (event.loss) {
+    loss_over_channel_ = true;
+    progress_.loss = event.loss;
   }
+  if (event.last_step) progress_.last_step = *event.last_step;
+  observer_.progress(report.task, progress_);
 }
 
 }  // namespace capstan::jobs

@@ -11,18 +11,13 @@
 #include "jobs/launcher.h"
 #include "jobs/local/held_port.h"
 #include "jobs/local/process.h"
+#include "jobs/local/task_event.h"
 #include "jobs/local/task_log.h"
 
 namespace capstan::jobs {
 
 // Seconds of CLOCK_MONOTONIC, which tasks use as well when they tell of an error.
 double monotonic_seconds();
-
-struct TaskError {
-  double time = 0;
-  std::string code;
-  std::string message;
-};
 
 class LocalTask {
  public:

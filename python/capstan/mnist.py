@@ -6,8 +6,11 @@ digits that are drawn here, always the same ones.
 
 import collections
 import gzip
+import math
 import os
+import struct
 import sys
+import zlib
 
 import numpy as np
 
@@ -174,27 +177,38 @@ def _file_in(folder, name):
     return None
 
 
+def _bytes_of(source, name):
+    data = source.read() if hasattr(source, "read") else open(source, "rb").read()
+    if data[:2] != b"\x1f\x8b":
+        return data
+    try:
+        return gzip.decompress(data)
+    except (OSError, EOFError, zlib.error) as error:
+        raise ValueError("%s is a damaged gzip file: %s" % (name, error)) from None
+
+
 def _idx(source, magic, ranks):
     """The array in an idx file: a magic number, the sizes, the bytes."""
     name = getattr(source, "name", source)
-    data = source.read() if hasattr(source, "read") else open(source, "rb").read()
-    if data[:2] == b"\x1f\x8b":
-        data = gzip.decompress(data)
+    data = _bytes_of(source, name)
     head = 4 * (1 + ranks)
-    numbers = np.frombuffer(data[:head], ">u4")
-    if len(numbers) != 1 + ranks or numbers[0] != magic:
+    numbers = struct.unpack(">%dI" % (1 + ranks), data[:head]) if len(data) >= head else (0,)
+    if numbers[0] != magic:
         raise ValueError(
             "Invalid magic number in %s: this is not an idx file of %s"
             % (name, "images" if ranks == 3 else "labels")
         )
-    shape = tuple(int(n) for n in numbers[1:])
-    if len(data) - head != int(np.prod(shape)):
+    shape = numbers[1:]
+    if len(data) - head != math.prod(shape):
         raise ValueError("%s holds %d bytes, but announces %s" % (name, len(data) - head, shape))
     return np.frombuffer(data, np.uint8, offset=head).reshape(shape)
 
 
 def extract_images(f):
-    return _idx(f, 2051, 3).reshape(-1, 28, 28, 1)
+    images = _idx(f, 2051, 3)
+    if images.shape[1:] != (28, 28):
+        raise ValueError("%s holds images of %s pixels, not 28 by 28" % (getattr(f, "name", f), images.shape[1:]))
+    return images.reshape(-1, 28, 28, 1)
 
 
 def extract_labels(f, one_hot=False, num_classes=10):

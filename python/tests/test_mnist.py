@@ -85,3 +85,31 @@ def test_digits_are_the_same_every_time_and_can_be_told_apart():
 
     weights = np.linalg.lstsq(rows(images), np.eye(10)[labels], rcond=1e-3)[0]
     assert (np.argmax(rows(test_images) @ weights, 1) == test_labels).mean() > 0.85
+
+
+def damaged(data, random):
+    """A file cut short, with a byte changed, or with a piece overwritten."""
+    at = random.randint(len(data))
+    kind = random.randint(3)
+    if kind == 0:
+        return data[:at]
+    changed = bytearray(data)
+    end = min(len(data), at + (1 if kind == 1 else 4))
+    changed[at:end] = bytes(random.randint(0, 256, end - at).tolist())
+    return bytes(changed)
+
+
+@pytest.mark.parametrize("ending", ["", ".gz"])
+def test_a_damaged_file_is_read_or_refused_by_name(tmp_path, ending):
+    random = np.random.RandomState(1)
+    path = tmp_path / ("images" + ending)
+    write_idx(path, random.randint(0, 256, (2, 28, 28)).astype(np.uint8))
+    whole, refused = path.read_bytes(), 0
+    for _ in range(300):
+        path.write_bytes(damaged(whole, random))
+        try:
+            assert mnist.extract_images(str(path)).shape[1:] == (28, 28, 1)
+        except ValueError as error:
+            refused += 1
+            assert str(path) in str(error)
+    assert refused > 80

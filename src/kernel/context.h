@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "graph/node.h"
@@ -60,12 +61,15 @@ class KernelContext {
 
   // Blocking kernels only: exactly one of these is called, once, from any thread, after the outputs
   // are set. The context stays valid until then.
-  void done() { finish_(nullptr); }
-  void fail(Error error) { finish_(&error); }
+  void done() { take_finish()(nullptr); }
+  void fail(Error error) { take_finish()(&error); }
 
  private:
   friend class ContextBuilder;
   Tensor& allocate(int i, const Shape& shape);
+  // Out of the context before it is called: it holds the program, which holds this context, and
+  // whoever it wakes may use the context again at once.
+  std::function<void(const Error*)> take_finish() { return std::exchange(finish_, nullptr); }
 
   const Node* node_ = nullptr;
   std::vector<const Tensor*> inputs_;

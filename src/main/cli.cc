@@ -16,7 +16,8 @@
 namespace capstan::cli {
 namespace {
 
-const std::vector<std::string> kCommands = {"run", "python", "server", "doctor", "test", "bench"};
+const std::vector<std::string> kCommands = {"run",  "python", "server", "doctor",
+                                            "test", "bench",  "fuzz"};
 
 constexpr const char* kHelp = R"(capstan: parameter-server training, with no TensorFlow installed
 
@@ -30,6 +31,7 @@ constexpr const char* kHelp = R"(capstan: parameter-server training, with no Ten
 In the repository, ./capstan also has:
   ./capstan test [--preset asan|tsan] [pattern]
   ./capstan bench local|cluster [--json]
+  ./capstan fuzz [target] [seconds]
 
 Exit codes: 0 all well, 1 failure, 2 wrong usage, 124 timeout, 128+n stopped by signal n, else
 that of the task that failed first.
@@ -183,7 +185,7 @@ int dispatch(const std::string& command, const std::vector<std::string>& args) {
   if (command == "doctor") return command_doctor(args);
   if (command == "--version") return fmt::print("capstan {}\n", version()), 0;
   if (command == "--help" || command == "-h" || command == "help") return fmt::print(kHelp), 0;
-  if (command == "test" || command == "bench") {
+  if (command == "test" || command == "bench" || command == "fuzz") {
     throw UsageError{"capstan " + command + " belongs to the repository: run ./capstan " + command +
                      " there"};
   }

@@ -12,6 +12,7 @@
 #include "graph/graph.h"
 #include "ops/catalog.h"
 #include "ops/grad_nodes.h"
+#include "source_dir.h"
 
 namespace capstan {
 namespace {
@@ -19,7 +20,7 @@ namespace {
 using Json = nlohmann::json;
 
 std::filesystem::path golden_folder() {
-  return std::filesystem::path(CAPSTAN_SOURCE_DIR) / "tests" / "golden" / "gradients";
+  return std::filesystem::path(source_dir()) / "tests" / "golden" / "gradients";
 }
 
 std::vector<std::string> golden_ops() {
@@ -47,7 +48,9 @@ Tensor json_tensor(const Json& json) {
 }
 
 Attr json_attr(const Json& json) {
-  const auto& [kind, value] = *json.items().begin();
+  const auto entry = json.begin();
+  const std::string& kind = entry.key();
+  const Json& value = entry.value();
   if (kind == "type") return dtype_from_name(value.get<std::string>());
   if (kind == "shape") return json_shape(value);
   if (kind == "tensor") return json_tensor(value);

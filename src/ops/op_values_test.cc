@@ -16,6 +16,7 @@
 #include "ops/catalog.h"
 #include "ops/sample.h"
 #include "ops/types.h"
+#include "source_dir.h"
 
 namespace capstan {
 namespace {
@@ -23,8 +24,7 @@ namespace {
 using Json = nlohmann::json;
 
 Json read_golden() {
-  std::ifstream file(std::filesystem::path(CAPSTAN_SOURCE_DIR) / "tests" / "golden" /
-                     "op_values.json");
+  std::ifstream file(std::filesystem::path(source_dir()) / "tests" / "golden" / "op_values.json");
   return Json::parse(file);
 }
 

@@ -1,0 +1,58 @@
+#include "jobs/local/task_event.h"
+
+#include <limits>
+#include <nlohmann/json.hpp>
+
+namespace capstan::jobs {
+namespace {
+
+using Json = nlohmann::json;
+
+const Json* field(const Json& event, const char* name) {
+  auto it = event.find(name);
+  return it == event.end() ? nullptr : &*it;
+}
+
+std::optional<int64_t> whole_number(const Json& event, const char* name) {
+  const Json* value = field(event, name);
+  if (!value || !value->is_number_integer()) return std::nullopt;
+  if (value->is_number_unsigned() && value->get<uint64_t>() > uint64_t(INT64_MAX))
+    return std::nullopt;
+  return value->get<int64_t>();
+}
+
+std::optional<double> number(const Json& event, const char* name) {
+  const Json* value = field(event, name);
+  return value && value->is_number() ? std::optional(value->get<double>()) : std::nullopt;
+}
+
+std::string text(const Json& event, const char* name) {
+  const Json* value = field(event, name);
+  return value && value->is_string() ? value->get<std::string>() : "";
+}
+
+TaskEvent step_event(const Json& json) {
+  return {.step = whole_number(json, "step"),
+          .loss = number(json, "loss"),
+          .last_step = whole_number(json, "last_step")};
+}
+
+TaskEvent port_event(const Json& json) {
+  std::optional<int64_t> port = whole_number(json, "port");
+  if (!port || *port <= 0 || *port > std::numeric_limits<uint16_t>::max()) return {};
+  return {.port = uint16_t(*port)};
+}
+
+}  // namespace
+
+TaskEvent task_event(std::string_view line) {
+  Json json = Json::parse(line, nullptr, /*allow_exceptions=*/false);
+  if (!json.is_object()) return {};
+  std::string kind = text(json, "event");
+  if (kind == "step") return step_event(json);
+  if (kind == "port") return port_event(json);
+  if (kind != "error") return {};
+  return {.error = TaskError{number(json, "time"), text(json, "code"), text(json, "message")}};
+}
+
+}  // namespace capstan::jobs

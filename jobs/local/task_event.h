@@ -1,0 +1,30 @@
+#pragma once
+
+// One line that a task sends over its channel (base/task_channel.h), as the launcher reads it.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace capstan::jobs {
+
+struct TaskError {
+  std::optional<double> time;  // of CLOCK_MONOTONIC, in seconds
+  std::string code;
+  std::string message;
+};
+
+struct TaskEvent {
+  std::optional<int64_t> step;
+  std::optional<double> loss;
+  std::optional<int64_t> last_step;
+  std::optional<uint16_t> port;
+  std::optional<TaskError> error;
+};
+
+// Never throws: what is not ours, or has a field of the wrong kind, is left out. A program may have
+// found the descriptor and written anything.
+TaskEvent task_event(std::string_view line);
+
+}  // namespace capstan::jobs
