@@ -26,6 +26,8 @@ enum class MessageType : uint8_t {
   kOpenMaster,
   kExtend,  // more of its graph, as a GraphDef
   kRun,     // feeds in, fetches out
+  kCancel,  // ends a call of this connection that waits; call: its number; the call answers, not
+            // this
 };
 
 struct Hello {

@@ -8,6 +8,8 @@ namespace capstan {
 namespace {
 
 constexpr std::chrono::seconds kControlDeadline{60};
+// How long a step that ends early waits for a task to let go of its calls.
+constexpr std::chrono::milliseconds kGiveUp{500};
 
 }  // namespace
 
@@ -136,18 +138,26 @@ void RemoteTasks::close_on(Target& target) {
     lanes = std::move(target.idle);
     target.idle.clear();
   }
-  if (lanes.empty()) return;
+  if (!lanes.empty()) say_close(*lanes.back());
+}
+
+void RemoteTasks::say_close(Lane& lane) {
   Message message;
   message.type = uint8_t(MessageType::kCloseSession);
   message.session = options_.session;
   message.incarnation = options_.incarnation;
   try {
     WaitOptions wait{deadline_in(std::chrono::seconds(2)), {}};
-    lanes.back()->send(message, wait);
-    lanes.back()->receive(wait);
+    lane.send(message, wait);
+    lane.receive(wait);
   } catch (const Error&) {
     // The task is gone, and with it what the session held there.
   }
+}
+
+bool RemoteTasks::closed() {
+  std::lock_guard lock(mutex_);
+  return closed_;
 }
 
 RemoteStep::RemoteStep(RemoteTasks& tasks) : tasks_(tasks) {
@@ -161,9 +171,32 @@ RemoteStep::~RemoteStep() {
     std::lock_guard lock(tasks_.mutex_);
     std::erase(tasks_.steps_, this);
   }
-  std::lock_guard lock(mutex_);
   for (Line& l : lines_) {
-    if (l.lane && l.waiting == 0 && !cancelled_) tasks_.give_back(l.task, std::move(l.lane));
+    if (!l.broken && !l.waiting.empty()) give_up(l);
+    if (l.broken) continue;
+    // The session was closed while this step had its only lane to the task.
+    if (tasks_.closed())
+      tasks_.say_close(*l.lane);
+    else
+      tasks_.give_back(l.task, std::move(l.lane));
+  }
+}
+
+void RemoteStep::give_up(Line& l) {
+  Message message;
+  message.type = uint8_t(MessageType::kCancel);
+  message.session = tasks_.options_.session;
+  message.incarnation = tasks_.options_.incarnation;
+  try {
+    WaitOptions wait{deadline_in(kGiveUp), {}};
+    l.lane->resume();
+    for (uint64_t token : l.waiting) {
+      message.call = token;
+      l.lane->send(message, wait);
+    }
+    for (; !l.waiting.empty(); l.waiting.pop_back()) l.lane->receive(wait);
+  } catch (const Error&) {
+    l.broken = true;  // its end tells the task the same
   }
 }
 
@@ -173,7 +206,7 @@ RemoteStep::Line& RemoteStep::line(int task) {
   }
   std::unique_ptr<Lane> lane = tasks_.borrow(task);
   std::lock_guard lock(mutex_);
-  lines_.push_back({task, std::move(lane), 0});
+  lines_.push_back({task, std::move(lane), {}, false});
   return lines_.back();
 }
 
@@ -190,18 +223,17 @@ void RemoteStep::call(int task, uint64_t segment, uint64_t token, std::vector<Te
   try {
     l.lane->send(message, {kNoDeadline, tasks_.options_.on_wait});
   } catch (const Error& e) {
-    l.waiting = 1;  // its state is unknown: not to be used again
-    ++waiting_;
+    l.broken = true;
     throw e.at_task(tasks_.name(task));
   }
-  ++l.waiting;
+  l.waiting.push_back(token);
   ++waiting_;
 }
 
 bool RemoteStep::take(Line& l, Reply& reply) {
   Message message;
   if (!l.lane->try_receive(message)) return false;
-  --l.waiting;
+  std::erase(l.waiting, message.call);
   --waiting_;
   if (message.type == kErrorMessage) throw error_of(message).at_task(tasks_.name(l.task));
   reply.token = message.call;
@@ -223,7 +255,7 @@ bool RemoteStep::wait(Reply& reply, Deadline deadline) {
     if (woken()) return false;
     pending_.clear();
     for (Line& l : lines_) {
-      if (l.waiting) pending_.push_back(l.lane.get());
+      if (!l.waiting.empty()) pending_.push_back(l.lane.get());
     }
     size_t index = 0;
     try {

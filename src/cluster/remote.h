@@ -60,6 +60,8 @@ class RemoteTasks {
   std::unique_ptr<Lane> connect(int task);
   void open_on(int task, Lane& lane);
   void close_on(Target& target);
+  void say_close(Lane& lane);
+  bool closed();
   Message exchange(int task, Message message);
   const std::string& name(int task) const { return options_.names[size_t(task)]; }
 
@@ -76,7 +78,8 @@ class RemoteTasks {
 class RemoteStep {
  public:
   explicit RemoteStep(RemoteTasks& tasks);
-  // Calls still under way are abandoned: their lanes are closed, which cancels them on the tasks.
+  // Calls still under way are cancelled, and their tasks have given them up before this returns; a
+  // task that does not answer at once loses its lane, which cancels them too.
   ~RemoteStep();
 
   void call(int task, uint64_t segment, uint64_t token, std::vector<Tensor> inputs);
@@ -98,10 +101,12 @@ class RemoteStep {
   struct Line {
     int task;
     std::unique_ptr<Lane> lane;
-    int waiting = 0;
+    std::vector<uint64_t> waiting;  // tokens of the calls without an answer
+    bool broken = false;            // its state is unknown: not to be used again
   };
   Line& line(int task);
   bool take(Line& line, Reply& reply);
+  void give_up(Line& line);
   bool woken();
 
   RemoteTasks& tasks_;

@@ -16,6 +16,7 @@ namespace capstan {
 namespace {
 
 constexpr std::chrono::seconds kFarewell{5};
+constexpr std::chrono::seconds kFarewellConnect{1};  // who cannot be reached is gone
 
 uint16_t port_of(const std::string& address) {
   size_t colon = address.rfind(':');
@@ -172,7 +173,7 @@ class TaskServer : public Server {
     try {
       ConnectRequest request;
       request.address = address_of(job, task);
-      request.deadline = deadline_in(kFarewell);
+      request.deadline = deadline_in(kFarewellConnect);
       std::unique_ptr<Lane> lane = transport_->connect(request);
       Message message;
       message.type = uint8_t(MessageType::kLeave);

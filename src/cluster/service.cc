@@ -42,6 +42,7 @@ void Service::on_message(const std::shared_ptr<Peer>& peer, Message&& message) {
       return note_left(task);
     }
     case MessageType::kPing: break;
+    case MessageType::kCancel: return cancel_call(*peer, message.call);
     case MessageType::kOpenMaster:
     case MessageType::kExtend:
     case MessageType::kRun:
@@ -159,6 +160,19 @@ void Service::reply(Peer& peer, const Message& request, ProgramResult result) {
                                 std::shared_ptr<void>(result.frame, t.raw()));
   }
   peer.send(std::move(answer));
+}
+
+// A call that has ended meanwhile has been answered; there is nothing to do.
+void Service::cancel_call(const Peer& peer, uint64_t call) {
+  auto it = waiting_.find(peer.id());
+  if (it == waiting_.end()) return;
+  std::shared_ptr<Cancellation> end;
+  {
+    std::lock_guard lock(it->second->mutex);
+    auto found = it->second->calls.find(call);
+    if (found != it->second->calls.end()) end = found->second.second;
+  }
+  if (end) end->cancel();
 }
 
 void Service::close_session(const Message& message) {

@@ -64,6 +64,7 @@ class Service : public Handler {
   void call(const std::shared_ptr<Peer>& peer, Message&& message);
   void call_blocking(const std::shared_ptr<Peer>& peer, Message&& message,
                      std::shared_ptr<Program> program);
+  void cancel_call(const Peer& peer, uint64_t call);
   void close_session(const Message& message);
   void reset(const Message& message);
   void note_left(const std::string& task);

@@ -180,10 +180,11 @@ void Frame::set_inputs(std::span<const Tensor> inputs, Cancellation& cancellatio
   renew_outputs();
 }
 
-size_t Frame::run(size_t from) {
+size_t Frame::run(size_t from, size_t to) {
   size_t i = from;
+  to = std::min(to, units_.size());
   try {
-    for (; i < units_.size() && units_[i].kind != Step::Kind::kBlocking; ++i) run_unit(units_[i]);
+    for (; i < to && units_[i].kind != Step::Kind::kBlocking; ++i) run_unit(units_[i]);
   } catch (...) {
     throw current_error().at_op(units_[i].node->name());
   }

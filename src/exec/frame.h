@@ -26,9 +26,9 @@ class Frame {
   const Layout& layout() const { return layout_; }
 
   void set_inputs(std::span<const Tensor> inputs, Cancellation& cancellation);
-  // Runs steps from `from` up to the next blocking one or the end; returns the position reached.
-  // Throws an Error that names the op.
-  size_t run(size_t from);
+  // Runs steps from `from` up to `to`, the next blocking one or the end; returns the position
+  // reached. Throws an Error that names the op.
+  size_t run(size_t from, size_t to = SIZE_MAX);
   size_t steps() const { return units_.size(); }
   // Starts the blocking step at `position`; `finish` is called exactly once, from any thread.
   void start_blocking(size_t position, std::function<void(const Error*)> finish);

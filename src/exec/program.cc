@@ -10,6 +10,8 @@ namespace {
 // Layouts kept per program; beyond that, odd shapes run through the dynamic one.
 constexpr size_t kMaxLayouts = 8;
 constexpr uint64_t kTimedEvery = 32;
+constexpr double kLongRunUs = 20'000;
+constexpr std::chrono::milliseconds kTickEvery{20};
 
 // The place where a blocking op's start and its end meet; whoever comes second goes on. Holds the
 // frame until then: the frame's own callback must not, or it would keep itself alive.
@@ -44,7 +46,7 @@ class ProgramImpl : public Program {
     if (timed) begin = std::chrono::steady_clock::now();
     std::shared_ptr<Frame> frame = borrow(inputs);
     frame->set_inputs(inputs, cancellation);
-    frame->run(0);
+    may_be_long() ? run_watched(*frame, cancellation) : void(frame->run(0));
     ProgramResult result{frame->outputs(), std::move(frame)};
     if (options_.release_inputs) result.frame->clear();
     if (timed) note_cost(begin);
@@ -86,6 +88,25 @@ class ProgramImpl : public Program {
         std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - begin).count();
     double old = cost_us_.load(std::memory_order_relaxed);
     cost_us_.store(old == 0 ? us : old + (us - old) / 8, std::memory_order_relaxed);
+  }
+
+  // Also when nothing is known yet.
+  bool may_be_long() const {
+    double us = cost_us();
+    return us == 0 || us > kLongRunUs;
+  }
+
+  // A run of seconds can be ended between its ops.
+  void run_watched(Frame& frame, Cancellation& cancellation) {
+    auto last = std::chrono::steady_clock::now();
+    for (size_t at = 0; at < frame.steps();) {
+      at = frame.run(at, at + 1);
+      auto now = std::chrono::steady_clock::now();
+      if (now - last < kTickEvery) continue;
+      last = now;
+      if (cancellation.cancelled()) throw cancelled("the step was cancelled");
+      if (options_.on_tick) options_.on_tick();
+    }
   }
 
   static bool fits(const Layout& layout, std::span<const Tensor> inputs) {

@@ -16,6 +16,7 @@ class SocketChannel final : public Channel {
         stream_(std::move(fd), peer),
         reader_(options.limits, peer) {
     reader_.set_allocator(options.allocate);
+    reader_.set_admission(options.admit);
   }
 
   bool read(Message& out) override {
@@ -24,6 +25,7 @@ class SocketChannel final : public Channel {
     return true;
   }
   uint64_t bytes_read() const override { return reader_.bytes_read(); }
+  bool waits_for_admission() const override { return reader_.waits_for_admission(); }
   void encode(OutFrame& frame, const Message& message) override {
     frame.encode(message, limits_, nullptr);
   }
@@ -61,6 +63,7 @@ class ShmChannel final : public Channel {
         reader_(options.limits, peer, &places_),
         gone_(gone) {
     reader_.set_allocator(options.allocate);
+    reader_.set_admission(options.admit);
   }
 
   bool read(Message& out) override {
@@ -72,6 +75,7 @@ class ShmChannel final : public Channel {
     throw unavailable("{} closed the connection", peer_);
   }
   uint64_t bytes_read() const override { return reader_.bytes_read(); }
+  bool waits_for_admission() const override { return reader_.waits_for_admission(); }
   void encode(OutFrame& frame, const Message& message) override {
     reap();
     frame.encode(message, limits_, &places_);

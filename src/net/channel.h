@@ -18,6 +18,7 @@ struct ChannelOptions {
   std::shared_ptr<SharedArena> arena = {};
   size_t ring_bytes = 256 << 10;
   TensorAllocator allocate = {};
+  Admission admit = {};
   uint64_t link = 0;  // Handshake::link(); set per connection
 };
 
@@ -29,6 +30,8 @@ class Channel {
   // True when a message was taken, false when there is none yet. Throws Unavailable at the end.
   virtual bool read(Message& out) = 0;
   virtual uint64_t bytes_read() const = 0;
+  // Whether the next message waits for memory (ChannelOptions::admit), not for bytes.
+  virtual bool waits_for_admission() const = 0;
 
   virtual void encode(OutFrame& frame, const Message& message) = 0;
   virtual bool write(OutFrame& frame) = 0;

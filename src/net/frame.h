@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -20,6 +21,10 @@ namespace capstan {
 // of `head` are already there. An invalid Tensor means: allocate as usual.
 using TensorAllocator =
     std::function<Tensor(const Message& head, size_t index, DType dtype, const Shape& shape)>;
+
+// Asked before memory is taken for a message with so many bytes of tensors, many of them: what it
+// returns is held as long as the tensors are. Null means "not yet"; it is asked again.
+using Admission = std::function<std::shared_ptr<void>(size_t bytes)>;
 
 // The shared-memory side of a connection, as the frame codec sees it.
 class SharedPlaces {
@@ -67,11 +72,13 @@ class FrameReader {
   // connection is then of no use.
   bool next(ByteStream& stream, Message& out);
   void set_allocator(TensorAllocator allocate) { allocate_ = std::move(allocate); }
+  void set_admission(Admission admit) { admit_ = std::move(admit); }
+  bool waits_for_admission() const { return state_ == State::kAdmission; }
   // Grows with every byte taken off the stream: a waiter sees that things move.
   uint64_t bytes_read() const { return bytes_read_; }
 
  private:
-  enum class State { kHeader, kHead, kPayload };
+  enum class State { kHeader, kMeta, kDescriptors, kAdmission, kPayload };
   struct Target {
     char* data;
     size_t bytes;
@@ -80,8 +87,12 @@ class FrameReader {
   bool fill(ByteStream& stream);
   void take_buffered();
   size_t read_more(ByteStream& stream);
-  void begin_head();
+  void begin_meta();
+  bool read_text(ByteStream& stream, std::string& text, size_t bytes);
+  void read_descriptors();
+  bool admitted();
   void begin_payload();
+  Tensor holding_ticket(Tensor tensor) const;
   void begin_tensor(const TensorDescriptor& descriptor);
   Tensor wanted(const TensorDescriptor& descriptor, size_t index);
   void decode_strings();
@@ -90,6 +101,8 @@ class FrameReader {
   const std::string peer_;
   SharedPlaces* const shared_;
   TensorAllocator allocate_;
+  Admission admit_;
+  std::shared_ptr<void> ticket_;  // of the message that is being read
 
   State state_ = State::kHeader;
   std::vector<char> buffer_;

@@ -9,6 +9,8 @@ namespace {
 
 constexpr size_t kBufferBytes = 64 << 10;
 constexpr int kMaxParts = 32;
+// What is smaller than this needs no admission.
+constexpr uint64_t kLargePayload = 1 << 20;
 
 }  // namespace
 
@@ -18,16 +20,26 @@ FrameReader::FrameReader(FrameLimits limits, std::string peer, SharedPlaces* sha
 bool FrameReader::next(ByteStream& stream, Message& out) {
   if (state_ == State::kHeader) {
     if (!read_header(stream)) return false;
-    begin_head();
+    begin_meta();
   }
-  if (state_ == State::kHead) {
-    if (!fill(stream)) return false;
+  if (state_ == State::kMeta) {
+    if (!read_text(stream, message_.meta, header_.meta_bytes)) return false;
+    state_ = State::kDescriptors;
+  }
+  if (state_ == State::kDescriptors) {
+    if (!read_text(stream, descriptors_, header_.descriptor_bytes)) return false;
+    read_descriptors();
+    state_ = State::kAdmission;
+  }
+  if (state_ == State::kAdmission) {
+    if (!admitted()) return false;
     begin_payload();
   }
   if (!fill(stream)) return false;
   decode_strings();
   out = std::move(message_);
   message_ = {};
+  ticket_.reset();
   state_ = State::kHeader;
   return true;
 }
@@ -49,23 +61,31 @@ bool FrameReader::read_header(ByteStream& stream) {
   return true;
 }
 
-void FrameReader::begin_head() {
+void FrameReader::begin_meta() {
   message_.type = header_.type;
   message_.call = header_.call;
   message_.session = header_.session;
   message_.incarnation = header_.incarnation;
-  message_.meta.resize(header_.meta_bytes);
-  descriptors_.resize(header_.descriptor_bytes);
-  targets_.assign(
-      {{message_.meta.data(), message_.meta.size()}, {descriptors_.data(), descriptors_.size()}});
-  target_ = 0;
-  state_ = State::kHead;
-}
-
-void FrameReader::begin_payload() {
+  descriptors_.clear();
   targets_.clear();
   target_ = 0;
-  strings_.clear();
+  state_ = State::kMeta;
+}
+
+// Memory grows with what has arrived, not with what was announced.
+bool FrameReader::read_text(ByteStream& stream, std::string& text, size_t bytes) {
+  constexpr size_t kFirst = 64 << 10;
+  for (;;) {
+    if (!fill(stream)) return false;
+    if (text.size() == bytes) return true;
+    const size_t old = text.size();
+    text.resize(std::min(bytes, std::max(kFirst, 2 * old)));
+    targets_.assign({{text.data() + old, text.size() - old}});
+    target_ = 0;
+  }
+}
+
+void FrameReader::read_descriptors() {
   described_.clear();
   std::string_view in = descriptors_;
   uint64_t inline_bytes = 0;
@@ -81,10 +101,31 @@ void FrameReader::begin_payload() {
   if (!in.empty() || inline_bytes != header_.payload_bytes) {
     throw data_loss("{} sent a frame whose parts do not add up to its length", peer_);
   }
+}
+
+bool FrameReader::admitted() {
+  if (!admit_ || header_.payload_bytes < kLargePayload) return true;
+  ticket_ = admit_(size_t(header_.payload_bytes));
+  return ticket_ != nullptr;
+}
+
+void FrameReader::begin_payload() {
+  targets_.clear();
+  target_ = 0;
+  strings_.clear();
   message_.tensors.reserve(described_.size());
   strings_.reserve(described_.size());
   for (const TensorDescriptor& d : described_) begin_tensor(d);
   state_ = State::kPayload;
+}
+
+Tensor FrameReader::holding_ticket(Tensor tensor) const {
+  void* data = tensor.raw();
+  DType dtype = tensor.dtype();
+  Shape shape = tensor.shape();
+  auto both =
+      std::make_shared<std::pair<Tensor, std::shared_ptr<void>>>(std::move(tensor), ticket_);
+  return Tensor(dtype, shape, data, std::shared_ptr<void>(std::move(both), data));
 }
 
 void FrameReader::begin_tensor(const TensorDescriptor& d) {
@@ -100,6 +141,7 @@ void FrameReader::begin_tensor(const TensorDescriptor& d) {
   } else {
     Tensor tensor = wanted(d, index);
     if (!tensor.valid()) tensor = Tensor(d.dtype, d.shape);
+    if (ticket_) tensor = holding_ticket(std::move(tensor));
     targets_.push_back({static_cast<char*>(tensor.raw()), d.bytes});
     message_.tensors.push_back(std::move(tensor));
   }

@@ -67,8 +67,18 @@ struct ServerLoop::Impl {
         unix_(*this, Fd(), TransportKind::kUnix),
         address(local_address(tcp.fd.get())) {
     context.forget = [this](ServerPeer* peer) { peers.erase(peer); };
+    context.budget = std::make_shared<ReceiveBudget>(
+        context.options.receive_bytes, [this] { context.loop.post([this] { feed_starved(); }); });
     if (context.options.local) listen_locally();
     context.loop.add(tcp.fd.get(), EPOLLIN, &tcp);
+  }
+
+  ~Impl() { context.budget->close(); }
+
+  void feed_starved() {
+    for (auto& weak : std::exchange(context.starved, {})) {
+      if (auto peer = weak.lock()) peer->try_again();
+    }
   }
 
   // Somebody else may have taken the name; TCP remains.

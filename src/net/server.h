@@ -29,6 +29,9 @@ struct ServerOptions {
   // second, which only answers to calls already taken can reach, it is dropped.
   size_t queue_bytes = 64u << 20;
   size_t max_queue_bytes = 2048ull << 20;
+  // Bytes of large messages that are received, or worked on, at the same time; a peer that would go
+  // beyond waits for its turn, though not longer than a second while others make it wait.
+  size_t receive_bytes = 64u << 20;
   // Told of connections that ended before they were open.
   std::function<void(const Error&)> on_refused = {};
 };

@@ -12,6 +12,8 @@ namespace {
 
 // Messages of one peer that are handled before others get their turn.
 constexpr int kMessagesPerTurn = 16;
+// A peer that receives slowly, or was stopped, keeps the budget from others for so long at most.
+constexpr std::chrono::seconds kPatience{1};
 
 size_t cost(const Message& message) {
   size_t bytes = kFrameHeaderBytes + message.meta.size();
@@ -99,6 +101,7 @@ void ServerPeer::after_handshake() {
   bool shm = handshake_->peer().features & kFeatureShm;
   ChannelOptions options = context_.options.channel;
   options.link = handshake_->link();
+  options.admit = [this](size_t bytes) { return admit(bytes); };
   handshake_.reset();
   if (!shm) return open(make_socket_channel(std::move(socket_), kind_, options, name_));
   kind_ = TransportKind::kShm;
@@ -137,6 +140,7 @@ bool ServerPeer::pump() {
     handle(std::move(message));
     ++handled;
   }
+  if (channel_->waits_for_admission() && !starved_) starve();
   turn_over_ = handled == kMessagesPerTurn;
   update_interest();
   return worked || handled > 0 || channel_->bytes_read() != before;
@@ -151,6 +155,32 @@ void ServerPeer::handle(Message&& message) {
   } catch (...) {
     send(error_reply(head, current_error()));
   }
+}
+
+std::shared_ptr<void> ServerPeer::admit(size_t bytes) {
+  auto ticket = context_.budget->take(bytes, insists_);
+  if (ticket) insists_ = false;
+  return ticket;
+}
+
+void ServerPeer::starve() {
+  starved_ = true;
+  std::weak_ptr<ServerPeer> weak = weak_from_this();
+  context_.starved.push_back(weak);
+  patience_ = context_.loop.at(context_.loop.now() + kPatience, [weak] {
+    auto self = weak.lock();
+    if (!self || !self->starved_) return;
+    self->insists_ = true;
+    self->try_again();
+  });
+}
+
+void ServerPeer::try_again() {
+  if (state_ != State::kOpen || !starved_) return;
+  starved_ = false;
+  context_.loop.cancel(patience_);
+  context_.loop.touch(this);
+  poll();
 }
 
 bool ServerPeer::rest() {
@@ -248,6 +278,7 @@ void ServerPeer::shut(const Error& why) {
   bool was_open = state_ == State::kOpen;
   state_ = State::kClosed;
   context_.loop.cancel(handshake_timer_);
+  context_.loop.cancel(patience_);
   context_.loop.remove(fd(), this);
   {
     std::lock_guard lock(out_mutex_);

@@ -9,8 +9,10 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "net/epoll_loop.h"
+#include "net/receive_budget.h"
 #include "net/server.h"
 
 namespace capstan {
@@ -25,6 +27,8 @@ struct ServerContext {
   SystemRandom random;
   std::string unix_name;
   std::function<void(ServerPeer*)> forget;  // drops the server's reference
+  std::shared_ptr<ReceiveBudget> budget;
+  std::vector<std::weak_ptr<ServerPeer>> starved;  // wait for the budget; loop thread
 };
 
 class ServerPeer final : public Peer,
@@ -42,6 +46,7 @@ class ServerPeer final : public Peer,
   TransportKind kind() const override { return kind_; }
 
   void start();
+  void try_again();             // there may be room in the budget; loop thread
   void shut(const Error& why);  // loop thread
 
   void on_event(uint32_t events) override;
@@ -66,7 +71,9 @@ class ServerPeer final : public Peer,
   void encode(OutFrame& frame, Message& message);
   void enqueue(Queued queued);
   void update_interest();
-  bool paused() const { return queued_bytes_.load() > context_.options.queue_bytes; }
+  std::shared_ptr<void> admit(size_t bytes);
+  void starve();
+  bool paused() const { return starved_ || queued_bytes_.load() > context_.options.queue_bytes; }
   int fd() const;
 
   ServerContext& context_;
@@ -82,6 +89,9 @@ class ServerPeer final : public Peer,
   std::unique_ptr<ShmOpening> opening_;
   Loop::TimerId handshake_timer_ = 0;
   uint32_t interest_ = 0;
+  bool starved_ = false;  // the next message waits for the budget
+  bool insists_ = false;  // and has waited long enough
+  Loop::TimerId patience_ = 0;
   bool turn_over_ = false;  // more messages may be here already, read but not handled
 
   std::mutex out_mutex_;              // guards writing on channel_ and the next four

@@ -205,6 +205,7 @@ class Session::Impl {
   // What other tasks take is computed where they can see it.
   ProgramOptions options_of(const Plan& plan, int number) const {
     ProgramOptions options;
+    options.on_tick = options_.on_wait;
     if (!remote_) return options;
     options.release_inputs = true;
     std::set<int> shown;

@@ -41,15 +41,15 @@ def test_a_wait_ends_when_its_queue_is_closed(blocked, start, eventually):
         running.result()
 
 
-def test_a_wait_ends_at_the_deadline_that_the_program_gave(blocked, put_to_stay):
+def test_a_wait_ends_at_the_deadline_that_the_program_gave(blocked):
     sess, taken, _, q = blocked
     with pytest.raises(tf.errors.DeadlineExceededError):
         sess.run(taken, options=tf.RunOptions(timeout_in_ms=50))
-    put_to_stay(sess, q, 3.0)
+    sess.run(q.enqueue(3.0))
     assert sess.run(taken)[0] == 3.0
 
 
-def test_ctrl_c_cancels_the_step_before_it_raises(blocked, start, eventually, put_to_stay):
+def test_ctrl_c_cancels_the_step_before_it_raises(blocked, start, eventually):
     sess, taken, v, q = blocked
 
     def interrupt():
@@ -60,7 +60,7 @@ def test_ctrl_c_cancels_the_step_before_it_raises(blocked, start, eventually, pu
     with pytest.raises(KeyboardInterrupt):
         sess.run(taken)
     interrupting.result()
-    put_to_stay(sess, q, 3.0)
+    sess.run(q.enqueue(3.0))
     assert sess.run(taken)[0] == 3.0
 
 

@@ -68,7 +68,7 @@ def test_the_first_creation_fixes_the_type_and_another_is_an_error_that_names_bo
             sess.run(number(place, 1, dtype=tf.int32).initializer)
 
 
-def test_closing_a_session_keeps_shared_state_and_cancels_its_runs_at_once(place, start, eventually, put_to_stay):
+def test_closing_a_session_keeps_shared_state_and_cancels_its_runs_at_once(place, start, eventually):
     v, q = number(place), queue(place, shared_name="q")
     taken, add = q.dequeue(), v.assign_add(1.0)
     first, second = tf.Session(place.target()), tf.Session(place.target())
@@ -79,7 +79,7 @@ def test_closing_a_session_keeps_shared_state_and_cancels_its_runs_at_once(place
     with pytest.raises(tf.errors.CancelledError):
         running.result(2)
     assert second.run(v) == 1.0
-    put_to_stay(second, q, 5.0)
+    second.run(q.enqueue(5.0))
     assert second.run(taken) == 5.0
     second.close()
 
