@@ -43,6 +43,17 @@ with tf.Session() as session:
         session.run(train)
 """
 
+# One step, of minutes.
+COMPUTES = """
+import tensorflow as tf
+x = y = tf.random_uniform([1000, 1000])
+for _ in range(1000):
+    y = tf.matmul(y, x) / 1000.0
+with tf.Session() as session:
+    print("in the middle", flush=True)
+    session.run(tf.reduce_sum(y))
+"""
+
 SECONDS = 10  # far less than any deadline of ours that a step could run into
 
 
@@ -82,7 +93,7 @@ def assert_free(address):
     socket.create_server((host, int(port))).close()
 
 
-@pytest.mark.parametrize("text", [TRAINS, WAITS], ids=["training", "waiting"])
+@pytest.mark.parametrize("text", [TRAINS, WAITS, COMPUTES], ids=["training", "waiting", "computing"])
 def test_ctrl_c_ends_a_single_process(by_hand, script, text):
     assert interrupt(by_hand.python(script(text), "", "")) == -signal.SIGINT
 
