@@ -10,16 +10,25 @@ void call_all(std::vector<std::function<void()>>& calls) {
 }
 
 template <class T>
-void add_to(Tensor& sum, const Tensor& gradient) {
+void add(const Tensor& a, const Tensor& b, Tensor& sum) {
+  const T *x = a.data<T>(), *y = b.data<T>();
   T* out = sum.data<T>();
-  const T* in = gradient.data<T>();
-  for (int64_t i = 0; i < sum.size(); ++i) out[i] += in[i];
+  for (int64_t i = 0; i < sum.size(); ++i) out[i] = x[i] + y[i];
+}
+
+// The last addition and the division at once: the bytes go through the core only once.
+template <class T>
+void add_and_divide(const Tensor& a, const Tensor& b, T count, Tensor& mean) {
+  const T *x = a.data<T>(), *y = b.data<T>();
+  T* out = mean.data<T>();
+  for (int64_t i = 0; i < mean.size(); ++i) out[i] = (x[i] + y[i]) / count;
 }
 
 template <class T>
-void divide_by(Tensor& sum, int64_t count) {
-  T* out = sum.data<T>();
-  for (int64_t i = 0; i < sum.size(); ++i) out[i] /= T(count);
+void divide(const Tensor& a, T count, Tensor& mean) {
+  const T* x = a.data<T>();
+  T* out = mean.data<T>();
+  for (int64_t i = 0; i < mean.size(); ++i) out[i] = x[i] / count;
 }
 
 }  // namespace
@@ -54,16 +63,44 @@ void Accumulator::apply(int64_t local_step, const Tensor& gradient) {
     std::lock_guard lock(mutex_);
     if (local_step < global_step_) return;
     check(gradient);
-    if (count_ == 0) {
-      sum_ = buffers_->take(dtype_, gradient.shape());
-      if (gradient.bytes() > 0) std::memcpy(sum_.raw(), gradient.raw(), gradient.bytes());
-    } else {
-      dtype_ == DType::kFloat ? add_to<float>(sum_, gradient) : add_to<double>(sum_, gradient);
-    }
+    dtype_ == DType::kFloat ? gather<float>(gradient) : gather<double>(gradient);
     ++count_;
     serve(calls);
   }
   call_all(calls);
+}
+
+// Whether the gradient after this one goes out at once, as a mean.
+bool Accumulator::completes() const {
+  return reduction_ == Reduction::kMean && !waiters_.empty() &&
+         count_ + 1 >= waiters_.front().required;
+}
+
+template <class T>
+void Accumulator::gather(const Tensor& gradient) {
+  // A peer's memory that was shown to us does not change: the first gradient may stay there.
+  if (count_ == 0 && !gradient.writable()) {
+    sum_ = gradient;
+    return;
+  }
+  Tensor out = count_ == 0 || !sum_.writable() ? buffers_->take(dtype_, gradient.shape()) : sum_;
+  if (count_ == 0) {
+    if (gradient.bytes() > 0) std::memcpy(out.raw(), gradient.raw(), gradient.bytes());
+  } else if (completes()) {
+    add_and_divide(sum_, gradient, T(count_ + 1), out);
+    divided_ = true;
+  } else {
+    add<T>(sum_, gradient, out);
+  }
+  sum_ = std::move(out);
+}
+
+template <class T>
+void Accumulator::average() {
+  if (divided_) return;
+  Tensor out = sum_.writable() ? sum_ : buffers_->take(dtype_, sum_.shape());
+  divide(sum_, T(count_), out);
+  sum_ = std::move(out);
 }
 
 void Accumulator::take(int64_t required, Cancellation* cancellation, DoneTake done) {
@@ -101,8 +138,9 @@ void Accumulator::serve(Calls& calls) {
 void Accumulator::serve_first(Calls& calls) {
   Waiter& first = waiters_.front();
   if (reduction_ == Reduction::kMean) {
-    dtype_ == DType::kFloat ? divide_by<float>(sum_, count_) : divide_by<double>(sum_, count_);
+    dtype_ == DType::kFloat ? average<float>() : average<double>();
   }
+  divided_ = false;
   ++global_step_;
   count_ = 0;
   calls.push_back([done = std::move(first.done), value = std::exchange(sum_, Tensor()),

@@ -49,6 +49,11 @@ class Accumulator : public Resource {
   using Calls = std::vector<std::function<void()>>;
 
   void check(const Tensor& gradient) const;
+  bool completes() const;
+  template <class T>
+  void gather(const Tensor& gradient);
+  template <class T>
+  void average();
   void serve(Calls& calls);
   void serve_first(Calls& calls);
   void cancel(uint64_t id);
@@ -60,7 +65,8 @@ class Accumulator : public Resource {
   const Reduction reduction_;
   const std::shared_ptr<BufferPool> buffers_;
   mutable std::mutex mutex_;
-  Tensor sum_;
+  Tensor sum_;            // or the first gradient, where its owner keeps it
+  bool divided_ = false;  // sum_ is a mean already
   int64_t count_ = 0;
   int64_t global_step_ = 0;
   uint64_t next_id_ = 1;

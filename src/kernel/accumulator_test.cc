@@ -44,6 +44,36 @@ TEST(Accumulator, HandsOutTheMeanOfAllThatCameIn) {
   EXPECT_EQ(acc->accumulated(), 0);
 }
 
+// As a peer shows its memory.
+Tensor shown(const Tensor& t) {
+  return Tensor::view(t.dtype(), t.shape(), t.raw(), std::make_shared<Tensor>(t));
+}
+
+TEST(Accumulator, LeavesTheMemoryOfPeersAsItIs) {
+  for (bool waits : {false, true}) {
+    auto acc = make();
+    Tensor first = gradient(1, 2, 3), second = gradient(3, 3, 4);
+    Taken taken;
+    if (waits) acc->take(2, nullptr, note(taken));
+    acc->apply(0, shown(first));
+    acc->apply(0, shown(second));
+    if (!waits) acc->take(2, nullptr, note(taken));
+    EXPECT_TRUE(taken.value.equals(gradient(2, 2.5f, 3.5f)));
+    EXPECT_TRUE(first.equals(gradient(1, 2, 3)));
+    EXPECT_TRUE(second.equals(gradient(3, 3, 4)));
+  }
+}
+
+TEST(Accumulator, TheMeanOfOneShownGradientIsACopy) {
+  auto acc = make();
+  Tensor only = gradient(1, 2, 3);
+  acc->apply(0, shown(only));
+  Taken taken;
+  acc->take(1, nullptr, note(taken));
+  EXPECT_TRUE(taken.value.equals(only));
+  EXPECT_NE(taken.value.raw(), only.raw());
+}
+
 TEST(Accumulator, HandsOutTheSumWhenAsked) {
   auto acc = make(Accumulator::Reduction::kSum);
   acc->apply(0, gradient(1, 2, 3));

@@ -9,7 +9,8 @@ namespace {
 
 constexpr int64_t kPieceFlops = 4'000'000;  // about 40 us: what makes waking a core worth while
 constexpr int64_t kMaxPieces = 16;
-constexpr int64_t kCutUnit = 96;  // a multiple of the tile sizes
+// Pieces begin at whole tiles.
+constexpr int64_t kRowUnit = 12, kColUnit = 32;
 
 template <class T>
 GemmArgs<T> deal(bool trans_a, bool trans_b, int64_t m, int64_t n, int64_t k, const T* a,
@@ -49,23 +50,25 @@ GemmArgs<T> deal(bool trans_a, bool trans_b, int64_t m, int64_t n, int64_t k, co
           .accumulate = accumulate};
 }
 
-int64_t piece_size(int64_t dim, int64_t pieces) {
-  const int64_t even = (dim + pieces - 1) / pieces;
-  return (even + kCutUnit - 1) / kCutUnit * kCutUnit;
+// How many pieces are worth a core each; even, as most numbers of cores are.
+int64_t wanted_pieces(int64_t flops) {
+  const int64_t pieces = flops / kPieceFlops;
+  return pieces < 2 ? 1 : std::min((pieces + 1) / 2 * 2, kMaxPieces);
 }
 
 // Each element of out is summed in the same order whatever the cut.
 template <class T>
 void run_cut(const GemmArgs<T>& whole, GemmFn<T> run_piece, ThreadPool& pool) {
   if (whole.rows == 0 || whole.cols == 0) return;
-  const int64_t flops = 2 * whole.rows * whole.cols * whole.depth;
-  const int64_t wanted = std::clamp<int64_t>(flops / kPieceFlops, 1, kMaxPieces);
+  const int64_t wanted = wanted_pieces(2 * whole.rows * whole.cols * whole.depth);
   if (wanted == 1 || pool.threads() == 1) return run_piece(whole);
   const bool by_rows = whole.rows > whole.cols;
-  const int64_t dim = by_rows ? whole.rows : whole.cols, size = piece_size(dim, wanted);
-  pool.parallel_for((dim + size - 1) / size, [&](int64_t piece) {
+  const int64_t dim = by_rows ? whole.rows : whole.cols, unit = by_rows ? kRowUnit : kColUnit;
+  const int64_t units = (dim + unit - 1) / unit, pieces = std::min(wanted, units);
+  pool.parallel_for(pieces, [&](int64_t piece) {
     GemmArgs<T> part = whole;
-    const int64_t first = piece * size, count = std::min(size, dim - first);
+    const int64_t first = piece * units / pieces * unit;
+    const int64_t count = std::min((piece + 1) * units / pieces * unit, dim) - first;
     (by_rows ? part.rows : part.cols) = count;
     if (by_rows)
       part.left += first * whole.left_row;
