@@ -143,6 +143,7 @@ class TaskServer : public Server {
   ChannelOptions channel_options() const {
     ChannelOptions channel;
     channel.arena = arena_;
+    channel.pool = pool_;
     return channel;
   }
 
@@ -196,6 +197,7 @@ class TaskServer : public Server {
   const uint64_t incarnation_;
   std::string target_;
   std::shared_ptr<SharedArena> arena_;
+  const std::shared_ptr<ReceivePool> pool_ = std::make_shared<ReceivePool>();
   std::shared_ptr<TaskState> state_;
   std::unique_ptr<Service> service_;
   std::unique_ptr<ServerLoop> loop_;

@@ -17,6 +17,7 @@ class SocketChannel final : public Channel {
         reader_(options.limits, peer) {
     reader_.set_allocator(options.allocate);
     reader_.set_admission(options.admit);
+    reader_.set_pool(options.pool);
   }
 
   bool read(Message& out) override {
@@ -64,6 +65,7 @@ class ShmChannel final : public Channel {
         gone_(gone) {
     reader_.set_allocator(options.allocate);
     reader_.set_admission(options.admit);
+    reader_.set_pool(options.pool);
   }
 
   bool read(Message& out) override {

@@ -18,6 +18,8 @@ struct ChannelOptions {
   std::shared_ptr<SharedArena> arena = {};
   size_t ring_bytes = 256 << 10;
   TensorAllocator allocate = {};
+  std::shared_ptr<ReceivePool> pool =
+      {};  // where incoming tensors are placed, unless allocate says
   Admission admit = {};
   uint64_t link = 0;  // Handshake::link(); set per connection
 };

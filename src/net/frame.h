@@ -13,6 +13,7 @@
 
 #include "net/byte_stream.h"
 #include "net/message.h"
+#include "net/receive_pool.h"
 #include "net/wire.h"
 
 namespace capstan {
@@ -73,6 +74,7 @@ class FrameReader {
   bool next(ByteStream& stream, Message& out);
   void set_allocator(TensorAllocator allocate) { allocate_ = std::move(allocate); }
   void set_admission(Admission admit) { admit_ = std::move(admit); }
+  void set_pool(std::shared_ptr<ReceivePool> pool) { pool_ = std::move(pool); }
   bool waits_for_admission() const { return state_ == State::kAdmission; }
   // Grows with every byte taken off the stream: a waiter sees that things move.
   uint64_t bytes_read() const { return bytes_read_; }
@@ -102,6 +104,7 @@ class FrameReader {
   SharedPlaces* const shared_;
   TensorAllocator allocate_;
   Admission admit_;
+  std::shared_ptr<ReceivePool> pool_;
   std::shared_ptr<void> ticket_;  // of the message that is being read
 
   State state_ = State::kHeader;

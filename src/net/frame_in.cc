@@ -140,7 +140,7 @@ void FrameReader::begin_tensor(const TensorDescriptor& d) {
     targets_.push_back({strings_.back().bytes.data(), d.bytes});
   } else {
     Tensor tensor = wanted(d, index);
-    if (!tensor.valid()) tensor = Tensor(d.dtype, d.shape);
+    if (!tensor.valid()) tensor = pool_ ? pool_->take(d.dtype, d.shape) : Tensor(d.dtype, d.shape);
     if (ticket_) tensor = holding_ticket(std::move(tensor));
     targets_.push_back({static_cast<char*>(tensor.raw()), d.bytes});
     message_.tensors.push_back(std::move(tensor));
