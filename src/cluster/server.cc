@@ -30,9 +30,11 @@ std::string resolved(const std::vector<ResolveRule>& rules, const std::string& a
   return settings.resolve_address(address);
 }
 
+// A parameter server has all cores: it works while its workers wait for it, in short bursts.
 int kernel_threads(const TaskOptions& options) {
   if (options.threads > 0) return options.threads;
   int cores = int(std::max(1u, std::thread::hardware_concurrency()));
+  if (options.job == "ps") return cores;
   return std::max(1, cores / std::max(1, options.tasks_on_host));
 }
 
