@@ -17,6 +17,7 @@ namespace {
 
 // Elements that are worth a thread's attention; the cut does not depend on how many there are.
 constexpr int64_t kPiece = 32 * 1024;
+constexpr int64_t kWorthSplitting = 200 * 1024;  // below, waking another core costs more
 
 struct ApplyState {
   bool locks;
@@ -53,7 +54,7 @@ T rate_in(const KernelContext& c, int i) {
 // update(start, length) over the elements of a tensor, in pieces.
 template <class Update>
 void in_pieces(KernelContext& c, int64_t size, const Update& update) {
-  if (size < 2 * kPiece) return update(0, size);
+  if (size < kWorthSplitting) return update(0, size);
   c.pool().parallel_for((size + kPiece - 1) / kPiece, [&](int64_t piece) {
     update(piece * kPiece, std::min(kPiece, size - piece * kPiece));
   });
