@@ -72,7 +72,9 @@ double json_number(const Json& value) {
 void expect_close(double got, double expected, double tolerance) {
   if (std::isnan(expected) || std::isinf(expected)) {
     EXPECT_EQ(std::isnan(got), std::isnan(expected));
-    if (std::isinf(expected)) EXPECT_EQ(got, expected);
+    if (std::isinf(expected)) {
+      EXPECT_EQ(got, expected);
+    }
     return;
   }
   EXPECT_NEAR(got, expected, tolerance * std::max(1.0, std::abs(expected)));
