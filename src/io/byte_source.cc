@@ -37,7 +37,7 @@ class FileSource : public ByteSource {
 
  private:
   bool refill() {
-    if (!buffer_) buffer_ = std::make_unique<char[]>(kBuffer);
+    if (!buffer_) buffer_ = std::make_unique_for_overwrite<char[]>(kBuffer);
     begin_ = 0;
     end_ = file_->read_at(offset_, buffer_.get(), kBuffer);
     offset_ += end_;

@@ -203,6 +203,8 @@ TEST(Blocks, AnElementDoesNotDependOnItsPlace) {
       const std::vector<float> whole = call<float>(block, {x});
       for (size_t i = 0; i < 100; ++i) {
         const std::vector<float> alone = call<float>(block, {{x[i]}});
+        // The sign of a NaN depends on the order of operands, which is the compiler's choice.
+        if (std::isnan(alone[0]) && std::isnan(whole[i])) continue;
         EXPECT_EQ(std::bit_cast<uint32_t>(alone[0]), std::bit_cast<uint32_t>(whole[i])) << x[i];
       }
     }

@@ -1,6 +1,10 @@
 // Short texts from programs and the environment. Input: one byte that says what (0 a device, 1 a
 // rule of --resolve, 2 the values of all settings, one per line), then the text.
 
+#include <algorithm>
+#include <map>
+#include <optional>
+
 #include "base/error.h"
 #include "base/settings.h"
 #include "fuzz/fuzz.h"

@@ -159,13 +159,15 @@ time.sleep(60)
 
 def test_a_task_that_told_its_error_earlier_is_the_cause(run_capstan, program, tmp_path):
     body = TALKS + """
-import sys, time
+import os, sys, time
 if sys.argv[1] == "0":
     tell(event="error", time=time.monotonic(), code="Internal", message="the real one")
+    open("told", "w").close()
     time.sleep(0.15)
     sys.exit(3)
 if sys.argv[1] == "1":
-    time.sleep(0.05)
+    while not os.path.exists("told"):
+        time.sleep(0.01)
     sys.exit(4)
 time.sleep(60)
 """
