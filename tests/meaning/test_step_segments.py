@@ -5,7 +5,6 @@ import subprocess
 import sys
 
 import numpy as np
-import pytest
 import tensorflow as tf
 
 
@@ -130,10 +129,6 @@ def client(place, body):
     return subprocess.Popen([sys.executable, "-c", CLIENT + body, *args], env=env, text=True, stdout=subprocess.PIPE)
 
 
-not_yet = pytest.mark.xfail(strict=True, raises=AssertionError, reason="sessions on another process's server")
-
-
-@not_yet
 def test_a_client_that_is_no_task_feeds_and_fetches(place):
     body = "sess.run(v.initializer); print(sess.run([seen, add]), sess.run(seen, {v: 4.0}), sess.run(v))"
     process = client(place, body)
@@ -145,7 +140,6 @@ def test_a_client_that_is_no_task_feeds_and_fetches(place):
         assert sess.run(v) == 2.0
 
 
-@not_yet
 def test_the_steps_of_a_client_that_vanishes_are_cancelled(place, eventually, put_to_stay):
     v, q = number(place), queue(place, shared_name="q")
     taken = q.dequeue()
