@@ -130,7 +130,7 @@ class ClientMaster : public Master {
       case MessageType::kReset:
         start(peer, request, [client, request] { client->reset(*request); });
         break;
-      default: forget(request->session); start(peer, request, [client] { client->close(); });
+      default: close(client, peer, request);
     }
     return true;
   }
@@ -147,34 +147,26 @@ class ClientMaster : public Master {
 
   void on_close(const Peer& peer) override {
     std::vector<std::shared_ptr<Cancellation>> ends;
-    std::vector<uint64_t> gone;
     {
       std::lock_guard lock(mutex_);
       for (auto& [step, end] : steps_) {
         if (step.first == peer.id()) ends.push_back(end);
       }
-      for (auto& [session, client] : clients_) {
-        if (client->opener() == peer.id()) gone.push_back(session);
-      }
+      std::erase_if(clients_, [&](auto& item) {
+        if (item.second->opener() != peer.id()) return false;
+        end_soon(item.second);
+        return true;
+      });
     }
     for (auto& end : ends) end->cancel();
-    for (uint64_t session : gone) {
-      // Says goodbye to other tasks, which takes its time.
-      threads_.post([client = forget(session)] { client->close(); });
-    }
   }
 
   void stop() override {
-    std::map<uint64_t, std::shared_ptr<Client>> clients;
     {
       std::lock_guard lock(mutex_);
       stopped_ = true;
-      clients = std::move(clients_);
+      for (auto& [session, client] : clients_) end_soon(client);
       clients_.clear();
-    }
-    for (auto& [session, client] : clients) {
-      client->condemn();
-      threads_.post([client = client] { client->close(); });
     }
     threads_.finish();
   }
@@ -216,11 +208,20 @@ class ClientMaster : public Master {
         server_.task_name());
   }
 
-  std::shared_ptr<Client> forget(uint64_t session) {
-    std::lock_guard lock(mutex_);
-    auto node = clients_.extract(session);
-    node.mapped()->condemn();
-    return std::move(node.mapped());
+  // Its steps end at once; the goodbyes to other tasks take their time.
+  void end_soon(const std::shared_ptr<Client>& client) {
+    client->condemn();
+    threads_.post([client] { client->close(); });
+  }
+
+  void close(const std::shared_ptr<Client>& client, const std::shared_ptr<Peer>& peer,
+             const std::shared_ptr<Message>& request) {
+    {
+      std::lock_guard lock(mutex_);
+      clients_.erase(request->session);
+    }
+    client->condemn();
+    start(peer, request, [client] { client->close(); });
   }
 
   void run(const std::shared_ptr<Client>& client, const std::shared_ptr<Peer>& peer,
