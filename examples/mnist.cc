@@ -141,6 +141,7 @@ int main() {
     options.task = role.task;
     apply_settings(settings_from_environment(), options);
     auto server = Server::start(standard_catalog(), options);
+    conduct_for_clients(*server);
     if (role.job == "ps") {
       server->join();
       return 0;

@@ -26,6 +26,7 @@
 #include "io/checkpoint_state.h"
 #include "io/event_writer.h"
 #include "ops/catalog.h"
+#include "session/master.h"
 #include "session/session.h"
 #include "tensor/tensor.h"
 #include "train/hooks.h"

@@ -14,6 +14,7 @@
 
 #include "base/settings.h"
 #include "ops/catalog.h"
+#include "session/master.h"
 
 namespace capstan {
 namespace {
@@ -51,6 +52,7 @@ void start(ServerHandle* self, const Jobs& jobs, const std::string& job, int tas
   new (self) ServerHandle();
   nb::gil_scoped_release release;
   self->server = Server::start(standard_catalog(), std::move(options));
+  conduct_for_clients(*self->server);
 }
 
 // Waits in poll, which a signal interrupts: Ctrl-C ends a parameter server at once, and an idle one

@@ -104,6 +104,7 @@ void start(SessionHandle* self, nb::object graph, const std::string& target, nb:
   SessionOptions options;
   options.target = target;
   options.server = server_of(server);
+  options.client = client_options(settings_from_environment());
   options.device_filters = std::move(device_filters);
   options.threads = threads_here(threads);
   options.on_wait = [interrupt = self->interrupt] { interrupt->check(); };
@@ -196,6 +197,7 @@ void reset(const std::string& target, nb::object server, std::vector<std::string
   SessionOptions options;
   options.target = target;
   options.server = server_of(server);
+  options.client = client_options(settings_from_environment());
   nb::gil_scoped_release release;
   Session::reset(options, containers);
 }

@@ -108,6 +108,21 @@ std::vector<std::string> decode_names(std::string_view meta) {
   return take_names(meta, "a list of names");
 }
 
+std::string encode(const Extension& extension) {
+  std::string out;
+  put_varint(out, extension.from);
+  put_text(out, extension.graph_def);
+  return out;
+}
+
+Extension decode_extension(std::string_view meta) {
+  constexpr std::string_view kWhat = "a part of a graph";
+  Extension extension;
+  extension.from = number(meta, kWhat);
+  extension.graph_def = text(meta, kWhat);
+  return extension;
+}
+
 std::string encode(const RunRequest& request) {
   std::string out;
   put_names(out, request.feeds);

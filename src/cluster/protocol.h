@@ -23,11 +23,11 @@ enum class MessageType : uint8_t {
   kLeave,  // a task of the job ends in good order
   kPing,
   // A client that is no task of the cluster: the task that it names conducts for it.
-  kOpenMaster,
-  kExtend,  // more of its graph, as a GraphDef
-  kRun,     // feeds in, fetches out
-  kCancel,  // ends a call of this connection that waits; call: its number; the call answers, not
-            // this
+  kOpenMaster,  // meta: the device filters of its session
+  kExtend,      // more of its graph
+  kRun,         // feeds in, fetches out
+  kCancel,      // ends a call of this connection that waits; call: its number; the call answers,
+                // not this
 };
 
 struct Hello {
@@ -50,6 +50,15 @@ Call decode_call(std::string_view meta);
 
 std::string encode_names(const std::vector<std::string>& names);
 std::vector<std::string> decode_names(std::string_view meta);
+
+// The nodes that follow the first `from`. All or none are added, and never twice: a client that did
+// not get its answer says the same again.
+struct Extension {
+  uint64_t from = 0;
+  std::string graph_def;
+};
+std::string encode(const Extension& extension);
+Extension decode_extension(std::string_view meta);
 
 struct RunRequest {
   std::vector<std::string> feeds, fetches, targets;  // "name:0", "name:0", "name"

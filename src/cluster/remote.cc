@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "cluster/protocol.h"
-
 namespace capstan {
 namespace {
 
@@ -49,10 +47,10 @@ void RemoteTasks::open_on(int task, Lane& lane) {
     if (target.opened) return;
   }
   Message hello;
-  hello.type = uint8_t(MessageType::kHello);
+  hello.type = uint8_t(options_.greeting);
   hello.session = options_.session;
   hello.incarnation = options_.incarnation;
-  hello.meta = encode(Hello{options_.own_task});
+  hello.meta = options_.greeting_meta;
   WaitOptions wait{deadline_in(kControlDeadline), options_.on_wait};
   lane.send(hello, wait);
   throw_if_error(lane.receive(wait));
@@ -211,14 +209,18 @@ RemoteStep::Line& RemoteStep::line(int task) {
 }
 
 void RemoteStep::call(int task, uint64_t segment, uint64_t token, std::vector<Tensor> inputs) {
-  Line& l = line(task);
   Message message;
   message.type = uint8_t(MessageType::kCall);
   message.call = token;
-  message.session = tasks_.options_.session;
-  message.incarnation = tasks_.options_.incarnation;
   message.meta = encode(Call{segment});
   message.tensors = std::move(inputs);
+  send(task, std::move(message));
+}
+
+void RemoteStep::send(int task, Message message) {
+  Line& l = line(task);
+  message.session = tasks_.options_.session;
+  message.incarnation = tasks_.options_.incarnation;
   tasks_.calls_.fetch_add(1, std::memory_order_relaxed);
   try {
     l.lane->send(message, {kNoDeadline, tasks_.options_.on_wait});
@@ -226,7 +228,7 @@ void RemoteStep::call(int task, uint64_t segment, uint64_t token, std::vector<Te
     l.broken = true;
     throw e.at_task(tasks_.name(task));
   }
-  l.waiting.push_back(token);
+  l.waiting.push_back(message.call);
   ++waiting_;
 }
 

@@ -13,13 +13,15 @@
 #include <vector>
 
 #include "base/transport.h"
+#include "cluster/protocol.h"
 #include "net/message.h"
 #include "plan/plan.h"
 
 namespace capstan {
 
 struct RemoteOptions {
-  std::string own_task;                       // "/job:worker/task:0", or empty for a client
+  MessageType greeting = MessageType::kHello;  // opens the session on a task
+  std::string greeting_meta;
   std::vector<std::string> names, addresses;  // of the tasks, by their number in the placement
   uint64_t session = 0;                       // unique among all sessions of the cluster
   uint64_t incarnation = 0;                   // of this process
@@ -40,6 +42,10 @@ class RemoteTasks {
   // restarted since this session first spoke to it: what it held is gone.
   uint64_t ship(int task, const Piece& piece);
   void reset(int task, const std::vector<std::string>& containers);
+  // One request and its answer; throws the Error that the task answered with.
+  Message exchange(int task, Message message);
+  // A lane on which the session is open; the caller's until it gives it back, or drops it.
+  std::unique_ptr<Lane> borrow(int task);
   // Closes the session on every task that it was opened on; wakes blocked steps with Cancelled.
   void close();
   // Requests sent so far, calls of pieces and all else: the tests count round trips.
@@ -55,14 +61,12 @@ class RemoteTasks {
     uint64_t next_segment = 1;
   };
 
-  std::unique_ptr<Lane> borrow(int task);
   void give_back(int task, std::unique_ptr<Lane> lane);
   std::unique_ptr<Lane> connect(int task);
   void open_on(int task, Lane& lane);
   void close_on(Target& target);
   void say_close(Lane& lane);
   bool closed();
-  Message exchange(int task, Message message);
   const std::string& name(int task) const { return options_.names[size_t(task)]; }
 
   Transport& transport_;
@@ -83,6 +87,8 @@ class RemoteStep {
   ~RemoteStep();
 
   void call(int task, uint64_t segment, uint64_t token, std::vector<Tensor> inputs);
+  // The same for any request; message.call is the token.
+  void send(int task, Message message);
   bool idle() const { return waiting_ == 0; }
 
   struct Reply {

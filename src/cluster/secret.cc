@@ -26,7 +26,8 @@ std::string hex(std::string_view bytes) {
 
 // Written beside and linked into place: of two tasks that start at once, one wins and both read it.
 void create(const std::string& file) {
-  std::filesystem::create_directories(std::filesystem::path(file).parent_path());
+  std::error_code ignored;  // what is wrong shows at the next line but one
+  std::filesystem::create_directories(std::filesystem::path(file).parent_path(), ignored);
   std::string temporary = fmt::format("{}.{}", file, getpid());
   char bytes[kSecretBytes];
   SystemRandom().fill(bytes, sizeof bytes);
@@ -60,6 +61,16 @@ std::string read_secret(const std::string& file) {
   return {text, size_t(got)};
 }
 
+std::string derived(const std::string& file, const std::string& purpose) {
+  if (access(file.c_str(), F_OK) != 0) create(file);
+  std::string key = read_secret(file);
+  unsigned char out[EVP_MAX_MD_SIZE];
+  unsigned size = 0;
+  HMAC(EVP_sha256(), key.data(), int(key.size()),
+       reinterpret_cast<const unsigned char*>(purpose.data()), purpose.size(), out, &size);
+  return hex({reinterpret_cast<char*>(out), size});
+}
+
 }  // namespace
 
 std::string user_secret_path() {
@@ -68,14 +79,10 @@ std::string user_secret_path() {
 }
 
 std::string derive_secret(const std::string& file, const ClusterSpec& cluster) {
-  if (access(file.c_str(), F_OK) != 0) create(file);
-  std::string key = read_secret(file);
-  std::string spec = cluster.canonical();
-  unsigned char out[EVP_MAX_MD_SIZE];
-  unsigned size = 0;
-  HMAC(EVP_sha256(), key.data(), int(key.size()),
-       reinterpret_cast<const unsigned char*>(spec.data()), spec.size(), out, &size);
-  return hex({reinterpret_cast<char*>(out), size});
+  return derived(file, cluster.canonical());
 }
+
+// No spec reads like this: each of its lines holds an address.
+std::string client_secret(const std::string& file) { return derived(file, "capstan client\n"); }
 
 }  // namespace capstan

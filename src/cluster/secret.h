@@ -17,4 +17,8 @@ std::string user_secret_path();
 // Throws PermissionDenied for a file that others can read.
 std::string derive_secret(const std::string& file, const ClusterSpec& cluster);
 
+// What a client proves that knows a task's address and nothing of its job: derived from the same
+// file alone. Throws as derive_secret() does.
+std::string client_secret(const std::string& file);
+
 }  // namespace capstan

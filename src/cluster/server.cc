@@ -125,9 +125,12 @@ class TaskServer : public Server {
     self.name = fmt::format("{}/{}", options_.job, options_.task);
     self.incarnation = incarnation_;
     self.secret = options_.secret;
-    if (self.secret.empty()) {
-      std::string file = options_.secret_file.empty() ? user_secret_path() : options_.secret_file;
-      self.secret = derive_secret(file, options_.cluster);
+    std::string file = options_.secret_file.empty() ? user_secret_path() : options_.secret_file;
+    if (self.secret.empty()) self.secret = derive_secret(file, options_.cluster);
+    try {
+      self.client_secret = client_secret(file);
+    } catch (const Error&) {
+      // The job has a secret of its own; clients have to know that one.
     }
     return self;
   }

@@ -24,10 +24,19 @@ Service::Service(const Catalog& catalog, const ClusterSpec& cluster,
   }
 }
 
-void Service::set_master(std::shared_ptr<Master> master) { master_ = std::move(master); }
+void Service::set_master(std::shared_ptr<Master> master) {
+  std::lock_guard lock(mutex_);
+  master_ = std::move(master);
+}
+
+std::shared_ptr<Master> Service::master() const {
+  std::lock_guard lock(mutex_);
+  return master_;
+}
 
 void Service::on_message(const std::shared_ptr<Peer>& peer, Message&& message) {
   messages_.fetch_add(1, std::memory_order_relaxed);
+  if (is_for_master(peer, message)) return;
   switch (MessageType(message.type)) {
     case MessageType::kCall: return call(peer, std::move(message));
     case MessageType::kHello: hello(message); break;
@@ -46,13 +55,26 @@ void Service::on_message(const std::shared_ptr<Peer>& peer, Message&& message) {
     case MessageType::kOpenMaster:
     case MessageType::kExtend:
     case MessageType::kRun:
-      if (!master_) throw unimplemented("{} does not conduct steps for others", task_->name);
-      return master_->on_message(peer, std::move(message));
+      throw unimplemented("{} does not conduct steps for others", task_->name);
     default:
       throw invalid_argument("a message of type {}, which this version does not know",
                              int(message.type));
   }
   acknowledge(*peer, message);
+}
+
+bool Service::is_for_master(const std::shared_ptr<Peer>& peer, Message& message) {
+  switch (MessageType(message.type)) {
+    case MessageType::kOpenMaster:
+    case MessageType::kExtend:
+    case MessageType::kRun:
+    case MessageType::kCloseSession:
+    case MessageType::kReset: {
+      std::shared_ptr<Master> master = this->master();
+      return master && master->on_message(peer, message);
+    }
+    default: return false;
+  }
 }
 
 void Service::acknowledge(Peer& peer, const Message& request) {
@@ -164,6 +186,7 @@ void Service::reply(Peer& peer, const Message& request, ProgramResult result) {
 
 // A call that has ended meanwhile has been answered; there is nothing to do.
 void Service::cancel_call(const Peer& peer, uint64_t call) {
+  if (auto master = this->master()) master->cancel(peer, call);
   auto it = waiting_.find(peer.id());
   if (it == waiting_.end()) return;
   std::shared_ptr<Cancellation> end;
@@ -194,7 +217,7 @@ void Service::reset(const Message& message) {
 }
 
 void Service::on_close(const std::shared_ptr<Peer>& peer, const Error&) {
-  if (master_) master_->on_close(*peer);
+  if (auto master = this->master()) master->on_close(*peer);
   auto it = waiting_.find(peer->id());
   if (it == waiting_.end()) return;
   std::vector<std::shared_ptr<Cancellation>> ends;
@@ -222,6 +245,7 @@ void Service::wait_until_all_left() {
 }
 
 void Service::stop() {
+  if (auto master = this->master()) master->stop();
   std::lock_guard lock(mutex_);
   stopped_ = true;
   changed_.notify_all();

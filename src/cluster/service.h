@@ -27,8 +27,13 @@ namespace capstan {
 class Master {
  public:
   virtual ~Master() = default;
-  virtual void on_message(const std::shared_ptr<Peer>& peer, Message&& message) = 0;
+  // On the control thread, like the next two; must not block. False, with the message untouched,
+  // for one that is no client's.
+  virtual bool on_message(const std::shared_ptr<Peer>& peer, Message& message) = 0;
+  virtual void cancel(const Peer& peer, uint64_t call) = 0;
   virtual void on_close(const Peer& peer) = 0;
+  // From any thread, while the control thread still runs: ends every step and waits for that.
+  virtual void stop() = 0;
 };
 
 class Service : public Handler {
@@ -58,6 +63,8 @@ class Service : public Handler {
         calls;  // call -> session, how to end it
   };
 
+  std::shared_ptr<Master> master() const;
+  bool is_for_master(const std::shared_ptr<Peer>& peer, Message& message);
   OpenSession& session_of(const Message& message);
   void hello(const Message& message);
   void ship(const Message& message);
@@ -77,10 +84,10 @@ class Service : public Handler {
   std::unordered_map<uint64_t, OpenSession> sessions_;
   std::unordered_map<uint64_t, std::shared_ptr<Waiting>> waiting_;  // by peer
   Poster heavy_;  // runs segments that would keep the control thread too long
-  std::shared_ptr<Master> master_;
   std::atomic<uint64_t> messages_{0};
 
   mutable std::mutex mutex_;  // guards the rest
+  std::shared_ptr<Master> master_;
   std::condition_variable changed_;
   std::set<std::string> expected_, left_;
   bool stopped_ = false;

@@ -19,6 +19,7 @@ struct ImportOptions {
   std::string prefix;                        // scope put before every name
   std::map<std::string, Output> input_map;   // "name:0" in the GraphDef -> value to use instead
   bool trusted_order = false;                // nodes come in topological order (our own pieces)
+  bool extends = false;                      // inputs may also name nodes that the graph has already
 };
 // Adds the nodes, all or none; returns them in the file's order. Throws an Error that names the node:
 // Unimplemented for an unknown op, InvalidArgument for a bad attr, a missing input, a cycle, a name

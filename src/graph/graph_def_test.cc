@@ -106,6 +106,25 @@ TEST(GraphDef, PrefixAndInputMapApply) {
               ElementsAre("loc:@import/y"));
 }
 
+TEST(GraphDef, ContinuesAGraphThatIsThere) {
+  Graph g(test_catalog()), h(test_catalog());
+  build_sample(g);
+  from_graph_def(h, to_graph_def(g));
+  int before = g.size();
+  {
+    auto controls = g.control_dependencies({g.find("v")});
+    g.add("AddN", {g.output("split:1"), g.output("split:0")}, {}, "sum");
+  }
+  std::string more = to_graph_def(g, before);
+  EXPECT_THAT(error_of([&] { from_graph_def(h, more); }), HasSubstr("is not in the graph"));
+  ImportOptions options;
+  options.extends = true;
+  from_graph_def(h, more, options);
+  EXPECT_EQ(node_texts(h), node_texts(g));
+  EXPECT_THAT(error_of([&] { from_graph_def(h, more, options); }), HasSubstr("sum"));
+  EXPECT_EQ(h.size(), g.size());
+}
+
 TEST(GraphDef, NamesTheNodeThatIsWrong) {
   pb::GraphDef unknown_op, missing, twice, count, index, type, late;
   add_def(unknown_op, "n", "Identitty");

@@ -81,14 +81,15 @@ class GraphImporter {
            replaced_.contains(fmt::format("{}:{}", input.node, input.index));
   }
 
-  // The position of the node that an input names, or -1 for one that the caller replaces.
+  // The position of the node that an input names, or -1 for one that is not among the new nodes.
   int source(int at, std::string_view text) const {
     try {
       InputName input = parse_input(text);
       if (is_replaced(input)) return -1;
       auto it = index_.find(input.node);
-      if (it == index_.end()) throw invalid_argument("its input '{}' is not in the graph", text);
-      return it->second;
+      if (it != index_.end()) return it->second;
+      if (options_.extends && graph_.find(input.node)) return -1;
+      throw invalid_argument("its input '{}' is not in the graph", text);
     } catch (const Error& error) {
       throw at_node(error, at);
     }
@@ -176,13 +177,19 @@ class GraphImporter {
       }
       if (is_replaced(name)) {
         inputs.values.push_back(replaced_.at(fmt::format("{}:{}", name.node, name.index)));
-      } else if (Node* from = made_[size_t(index_.at(name.node))]; name.control) {
+      } else if (Node* from = node(name.node); name.control) {
         inputs.controls.push_back(from);
       } else {
         inputs.values.push_back(from->output(name.index));
       }
     }
     return inputs;
+  }
+
+  // One that order() has found: among the new ones, or before them.
+  Node* node(std::string_view name) const {
+    auto it = index_.find(name);
+    return it == index_.end() ? graph_.find(name) : made_[size_t(it->second)];
   }
 
   AttrMap read_attrs(const pb::NodeDef& def) {

@@ -8,6 +8,7 @@
 #include "cluster/server.h"
 #include "main/options.h"
 #include "ops/catalog.h"
+#include "session/master.h"
 
 namespace capstan::cli {
 namespace {
@@ -24,6 +25,7 @@ TaskOptions task_options(const ServerOptions& options, const Settings& settings)
 
 void serve(const TaskOptions& task, TaskChannel& channel) {
   std::shared_ptr<Server> server = Server::start(standard_catalog(), task);
+  conduct_for_clients(*server);
   fmt::print("{} serves at {}\n", server->task_name(), server->target());
   std::fflush(stdout);
   server->join();

@@ -118,14 +118,22 @@ void Handshake::on_hello(std::string_view body) {
 }
 
 void Handshake::on_proof(std::string_view body) {
-  std::string expected = proof(role_ == Role::kClient ? Role::kServer : Role::kClient);
-  if (body.size() != kProofBytes || CRYPTO_memcmp(body.data(), expected.data(), kProofBytes) != 0) {
+  bool proven = proves(body, self_.secret);
+  if (!proven && role_ == Role::kServer && !self_.client_secret.empty())
+    proven = by_client_secret_ = proves(body, self_.client_secret);
+  if (!proven) {
     refuse(unauthenticated("{} could not prove that it belongs to this job; {}", peer_text(),
                            kSecretRemedy),
            fmt::format("the proof of the job's secret failed; {}", kSecretRemedy));
   }
   state_ = State::kDone;
   if (role_ == Role::kServer) send_proof();
+}
+
+bool Handshake::proves(std::string_view body, const std::string& secret) const {
+  std::string expected = proof(role_ == Role::kClient ? Role::kServer : Role::kClient, secret);
+  return body.size() == kProofBytes &&
+         CRYPTO_memcmp(body.data(), expected.data(), kProofBytes) == 0;
 }
 
 void Handshake::send_hello() {
@@ -141,7 +149,9 @@ void Handshake::send_hello() {
   send_record(kHelloRecord, own_hello_);
 }
 
-void Handshake::send_proof() { send_record(kProofRecord, proof(role_)); }
+void Handshake::send_proof() {
+  send_record(kProofRecord, proof(role_, by_client_secret_ ? self_.client_secret : self_.secret));
+}
 
 void Handshake::send_record(uint8_t kind, std::string_view body) {
   put_fixed32(output_, uint32_t(body.size() + 1));
@@ -165,12 +175,12 @@ uint64_t Handshake::link() const { return std::hash<std::string>()(transcript())
 
 // Both hellos are under the proof, so nothing in them can be changed on the way; the label keeps
 // one side's proof from being played back as the other's.
-std::string Handshake::proof(Role role) const {
+std::string Handshake::proof(Role role, const std::string& secret) const {
   std::string text = role == Role::kClient ? "capstan client proof\n" : "capstan server proof\n";
   text += transcript();
   unsigned char mac[EVP_MAX_MD_SIZE];
   unsigned int length = 0;
-  if (!HMAC(EVP_sha256(), self_.secret.data(), int(self_.secret.size()),
+  if (!HMAC(EVP_sha256(), secret.data(), int(secret.size()),
             reinterpret_cast<const unsigned char*>(text.data()), text.size(), mac, &length)) {
     throw internal_error("OpenSSL cannot compute HMAC-SHA256");
   }

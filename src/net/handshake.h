@@ -24,6 +24,8 @@ struct Identity {
   std::string name;  // "worker/0"; for messages, not for trust
   uint64_t incarnation = 0;
   std::string secret;
+  // Of a server: what clients that do not know the job's secret may prove instead; empty: nothing.
+  std::string client_secret = {};
   uint16_t major = kProtocolMajor;
   uint16_t minor = kProtocolMinor;
 };
@@ -65,7 +67,8 @@ class Handshake {
   void send_proof();
   void send_record(uint8_t kind, std::string_view body);
   [[noreturn]] void refuse(const Error& error, std::string_view to_peer);
-  std::string proof(Role role) const;
+  std::string proof(Role role, const std::string& secret) const;
+  bool proves(std::string_view body, const std::string& secret) const;
   std::string transcript() const;
 
   const Role role_;
@@ -75,6 +78,7 @@ class Handshake {
   const std::string where_;
   Random& random_;
   State state_ = State::kHello;
+  bool by_client_secret_ = false;  // what the client proved, and gets proved in return
   PeerIdentity peer_;
   std::string input_, output_;
   std::string own_hello_, peer_hello_;

@@ -381,6 +381,24 @@ TEST_P(Wire, RefusesAWrongSecretWithTheRemedy) {
   EXPECT_EQ(server.opened(), 0);
 }
 
+TEST_P(Wire, AcceptsTheSecretOfClientsBesideTheOwnOne) {
+  ServerOptions server_options;
+  server_options.self = test_identity("server/0");
+  server_options.self.client_secret = "for clients";
+  TestServer server(echo, std::move(server_options));
+  for (const char* secret : {"for clients", kTestSecret.c_str()}) {
+    LaneOptions options = lane_options();
+    options.self = test_identity("client/0");
+    options.self.secret = secret;
+    auto lane = server.connect(options);
+    EXPECT_EQ(round_trip(*lane, {.type = kTestMessage, .call = 4}).call, 4u);
+  }
+  LaneOptions options = lane_options();
+  options.self = test_identity("client/0");
+  options.self.secret = "another";
+  EXPECT_THROW(server.connect(options), Error);
+}
+
 TEST_P(Wire, RefusesAnotherMajorByName) {
   TestServer server(echo);
   LaneOptions options = lane_options();

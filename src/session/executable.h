@@ -3,9 +3,11 @@
 // A plan made ready: local segments compiled, remote ones shipped. Shared by threads.
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
+#include "cluster/protocol.h"
 #include "exec/program.h"
 #include "plan/plan.h"
 
@@ -29,6 +31,8 @@ class Executable {
   std::vector<Output> feeds;
   std::vector<Part> parts;
   std::vector<Source> fetches;
+  // Set when another task conducts: the run by names, and no parts.
+  std::optional<RunRequest> by_name;
   // One local part that never waits: run on the calling thread with nothing around it.
   bool simple = false;
 

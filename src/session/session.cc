@@ -4,6 +4,7 @@
 #include <condition_variable>
 #include <deque>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <thread>
 #include <unordered_map>
@@ -13,6 +14,7 @@
 #include "cluster/server.h"
 #include "graph/device.h"
 #include "kernel/isa.h"
+#include "session/client_session.h"
 #include "session/conductor.h"
 #include "session/executable.h"
 
@@ -61,10 +63,7 @@ class Session::Impl {
     if (options_.server) {
       join_cluster();
     } else if (!options_.target.empty() && options_.target != "local") {
-      throw unimplemented(
-          "no server of this process has the target '{}': start the session in the process of that "
-          "server, or pass server.target",
-          options_.target);
+      client_ = std::make_unique<ClientSession>(graph_, options_);
     } else {
       make_own_task();
     }
@@ -75,7 +74,10 @@ class Session::Impl {
   Graph& graph() const { return graph_; }
   const SessionOptions& options() const { return options_; }
   bool closed() const { return closed_.load(); }
-  uint64_t remote_calls() const { return remote_ ? remote_->calls() : 0; }
+  uint64_t remote_calls() const {
+    if (client_) return client_->calls();
+    return remote_ ? remote_->calls() : 0;
+  }
 
   std::shared_ptr<Executable> prepare(std::span<const Output> feeds,
                                       std::span<const Output> fetches,
@@ -89,7 +91,8 @@ class Session::Impl {
                         {fetches.begin(), fetches.end()},
                         {targets.begin(), targets.end()}};
     // Not under the lock: shipping waits for other tasks. Two threads may make the same plan.
-    std::shared_ptr<Executable> executable = make_executable(request);
+    std::shared_ptr<Executable> executable =
+        client_ ? client_->prepare(request) : make_executable(request);
     std::lock_guard lock(mutex_);
     if (plans_.size() >= kMaxPlans) plans_.clear();
     return plans_.emplace(std::move(key), std::move(executable)).first->second;
@@ -103,10 +106,12 @@ class Session::Impl {
     Deadline deadline = run_options.timeout_ms
                             ? deadline_in(std::chrono::milliseconds(run_options.timeout_ms))
                             : kNoDeadline;
+    if (client_) return client_->run(executable, feeds, deadline);
     Conductor conductor(executable, feeds, remote_.get(), options_, deadline);
-    uint64_t id = cancellation_.add(conductor.canceller());
-    if (id == 0) throw cancelled("the session is closed");
-    Guard guard{cancellation_, id};
+    Guard closing(cancellation_, conductor, "the session is closed");
+    std::optional<Guard> given_up;
+    if (run_options.cancellation)
+      given_up.emplace(*run_options.cancellation, conductor, "the run was given up");
     return conductor.run();
   }
 
@@ -114,9 +119,11 @@ class Session::Impl {
     if (closed_.exchange(true)) return;
     cancellation_.cancel();
     if (remote_) remote_->close();
+    if (client_) client_->close();
   }
 
   void reset_containers(const std::vector<std::string>& containers) {
+    if (client_) return client_->reset(containers);
     task_->variables.reset(containers);
     task_->resources.reset(containers);
     for (size_t t = 1; t < placement_.tasks.size(); ++t) remote_->reset(int(t), containers);
@@ -125,10 +132,20 @@ class Session::Impl {
  private:
   static constexpr size_t kMaxPlans = 256;
 
-  struct Guard {
-    Cancellation& cancellation;
-    uint64_t id;
-    ~Guard() { cancellation.remove(id); }
+  // While it lives, the cancellation ends the conductor's run.
+  class Guard {
+   public:
+    Guard(Cancellation& cancellation, const Conductor& conductor, std::string_view why)
+        : cancellation_(cancellation), id_(cancellation.add(conductor.canceller())) {
+      if (id_ == 0) throw cancelled("{}", why);
+    }
+    Guard(const Guard&) = delete;
+    Guard& operator=(const Guard&) = delete;
+    ~Guard() { cancellation_.remove(id_); }
+
+   private:
+    Cancellation& cancellation_;
+    const uint64_t id_;
   };
 
   void make_own_task() {
@@ -144,7 +161,7 @@ class Session::Impl {
     Server& server = *options_.server;
     task_ = server.state();
     RemoteOptions remote;
-    remote.own_task = server.task_name();
+    remote.greeting_meta = encode(Hello{server.task_name()});
     placement_.tasks = {server.task_name()};
     remote.names = {server.task_name()};
     remote.addresses = {""};
@@ -259,6 +276,7 @@ class Session::Impl {
   std::shared_ptr<TaskState> task_;
   std::shared_ptr<SessionState> session_state_;
   std::unique_ptr<RemoteTasks> remote_;
+  std::unique_ptr<ClientSession> client_;
   Cancellation cancellation_;
   std::atomic<bool> closed_{false};
   std::mutex mutex_;  // guards plans_
@@ -306,8 +324,8 @@ std::vector<Tensor> Session::run(std::initializer_list<std::pair<Output, Tensor>
 }
 
 void Session::reset(const SessionOptions& options, const std::vector<std::string>& containers) {
-  if (!options.server) throw invalid_argument("reset needs the target of a server of this process");
-  Graph empty(options.server->catalog());
+  Catalog no_ops(std::span<const OpDef* const>{});
+  Graph empty(options.server ? options.server->catalog() : no_ops);
   Impl(empty, options).reset_containers(containers);
 }
 

@@ -14,21 +14,24 @@
 #include <utility>
 #include <vector>
 
+#include "cluster/client.h"
 #include "graph/graph.h"
 #include "tensor/tensor.h"
 
 namespace capstan {
 
-class Server;      // cluster/server.h
-class Executable;  // a cached plan, ready to run
+class Server;        // cluster/server.h
+class Executable;    // a cached plan, ready to run
+class Cancellation;  // kernel/cancellation.h
 
 struct SessionOptions {
   // "" runs in this process with a store of its own; "grpc://host:port" names the task that
   // conducts.
   std::string target;
   // The server of this process whose target that is, when there is one: runs are then conducted
-  // here.
+  // here. Without one this process is a client, and the task at the target conducts.
   std::shared_ptr<Server> server;
+  ClientOptions client;  // how a client reaches the target
   // tf.ConfigProto: only these tasks are contacted ("/job:ps", "/job:worker/task:1"); empty: all.
   std::vector<std::string> device_filters;
   int threads = 0;  // for kernels of a session without a server; 0: one per core
@@ -42,6 +45,8 @@ struct SessionOptions {
 
 struct RunOptions {
   int64_t timeout_ms = 0;  // 0: none
+  // Ends this run, if it is conducted in this process and waits; outlives it.
+  Cancellation* cancellation = nullptr;
 };
 
 // The fetched values. They may point into memory of the run, which `lease` keeps from being reused:

@@ -7,21 +7,24 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "base/random.h"
 #include "build/optimizer.h"
 #include "cluster/server.h"
 #include "ops/catalog.h"
+#include "session/master.h"
 #include "session/session.h"
 
 namespace capstan {
 
 class TestCluster {
  public:
-  TestCluster(int ps, int workers, TransportKind transport) {
+  TestCluster(int ps, int workers, TransportKind transport) : transport_(transport) {
     std::map<std::pair<std::string, int>, int> sockets;
     for (int i = 0; i < ps; ++i) add("ps", i, sockets);
     for (int i = 0; i < workers; ++i) add("worker", i, sockets);
@@ -31,17 +34,22 @@ class TestCluster {
       options.job = task.first;
       options.task = task.second;
       options.listen_fd = fd;
-      options.secret = "a secret for tests";
+      options.secret = secret_;
+      options.secret_file = secret_file();
       options.transport = transport;
       options.threads = 1;
       servers_[task] = Server::start(standard_catalog(), std::move(options));
+      conduct_for_clients(*servers_[task]);
     }
   }
+  ~TestCluster() { std::filesystem::remove_all(folder_); }
 
   const ClusterSpec& spec() const { return spec_; }
   std::shared_ptr<Server> server(const std::string& job, int task) {
     return servers_.at({job, task});
   }
+
+  void end(const std::string& job, int task) { servers_.erase({job, task}); }
 
   SessionOptions session_on(const std::string& job, int task) {
     SessionOptions options;
@@ -49,6 +57,17 @@ class TestCluster {
     options.target = options.server->target();
     return options;
   }
+
+  // For a session of a process that is no task, and knows the job's secret.
+  SessionOptions client_of(const std::string& job, int task) {
+    SessionOptions options;
+    options.target = server(job, task)->target();
+    options.client.secret = secret_;
+    options.client.transport = transport_;
+    return options;
+  }
+  // The user's, as it were.
+  std::string secret_file() const { return folder_ / "secret"; }
 
  private:
   void add(const std::string& job, int index, std::map<std::pair<std::string, int>, int>& sockets) {
@@ -65,6 +84,10 @@ class TestCluster {
     spec_.add_task(job, index, fmt::format("127.0.0.1:{}", ntohs(address.sin_port)));
   }
 
+  const TransportKind transport_;
+  const std::string secret_ = "a secret for tests";
+  const std::filesystem::path folder_ = std::filesystem::temp_directory_path() /
+                                        fmt::format("capstan_test_{:x}", SystemRandom().u64());
   ClusterSpec spec_;
   std::map<std::pair<std::string, int>, std::shared_ptr<Server>> servers_;
 };

@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "cluster/protocol.h"
 #include "fuzz/fuzz.h"
+#include "graph/graph_def.h"
 #include "ops/catalog.h"
 
 namespace capstan {
@@ -15,6 +16,7 @@ void run(std::string_view input) {
     case 1: decode_piece(meta, standard_catalog()); return;
     case 2: decode_call(meta); return;
     case 3: decode_names(meta); return;
+    case 5: decode_extension(meta); return;
     default: decode_run_request(meta); return;
   }
 }
@@ -34,9 +36,12 @@ Piece sample_piece() {
 }  // namespace
 
 std::vector<std::string> fuzz_seeds() {
-  return {'\0' + encode(Hello{"/job:worker/task:0"}), '\1' + encode_piece(sample_piece()),
-          '\2' + encode(Call{300}), '\3' + encode_names({"a", "", "bc"}),
-          '\4' + encode(RunRequest{{"x:0"}, {"y:0", "z:1"}, {"train"}})};
+  return {'\0' + encode(Hello{"/job:worker/task:0"}),
+          '\1' + encode_piece(sample_piece()),
+          '\2' + encode(Call{300}),
+          '\3' + encode_names({"a", "", "bc"}),
+          '\4' + encode(RunRequest{{"x:0"}, {"y:0", "z:1"}, {"train"}}),
+          '\5' + encode(Extension{7, to_graph_def(*sample_piece().graph)})};
 }
 
 }  // namespace capstan

@@ -1,11 +1,6 @@
-"""What a step means: tasks, waiting, and clients that are no task."""
-
-import os
-import subprocess
-import sys
+"""What a step means: tasks and waiting."""
 
 import numpy as np
-import pytest
 import tensorflow as tf
 
 
@@ -107,56 +102,3 @@ def test_calls_of_one_session_end_in_any_order(place, start):
             sess.run(puts[i], {x: float(i)})
             assert waiting[i].result() == float(i)
         assert not any(sess.run([first.size(), second.size()]))
-
-
-CLIENT = """
-import sys
-import tensorflow as tf
-target, ps, worker = sys.argv[1:4]
-with tf.device(ps):
-    v = tf.Variable(1.0, name="v")
-    q = tf.FIFOQueue(10, [tf.float32], shapes=[[]], shared_name="q")
-with tf.device(worker):
-    seen = v * 10.0
-sess = tf.Session(target)
-add = v.assign_add(1.0)
-"""
-
-
-def client(place, body):
-    """A process with a session on the place's first worker, as a notebook would have."""
-    env = {**os.environ, **place.client_environment()}
-    args = [place.target(), place.ps(), place.worker()]
-    return subprocess.Popen([sys.executable, "-c", CLIENT + body, *args], env=env, text=True, stdout=subprocess.PIPE)
-
-
-not_yet = pytest.mark.xfail(strict=True, raises=AssertionError, reason="sessions on another process's server")
-
-
-@not_yet
-def test_a_client_that_is_no_task_feeds_and_fetches(place):
-    body = "sess.run(v.initializer); print(sess.run([seen, add]), sess.run(seen, {v: 4.0}), sess.run(v))"
-    process = client(place, body)
-    text, _ = process.communicate(timeout=30)
-    assert process.returncode == 0 and text == "[10.0, 2.0] 40.0 2.0\n"
-    # What it left behind belongs to the tasks.
-    v = number(place)
-    with tf.Session(place.target()) as sess:
-        assert sess.run(v) == 2.0
-
-
-@not_yet
-def test_the_steps_of_a_client_that_vanishes_are_cancelled(place, eventually, put_to_stay):
-    v, q = number(place), queue(place, shared_name="q")
-    taken = q.dequeue()
-    with tf.Session(place.target()) as sess:
-        sess.run([v.initializer, q.size()])
-        process = client(place, "sess.run([q.dequeue(), add])")
-        try:
-            eventually(lambda: process.poll() is not None or sess.run(v) == 1.0)
-            assert process.poll() is None
-        finally:
-            process.kill()
-            process.communicate(timeout=30)
-        put_to_stay(sess, q, 5.0)
-        assert sess.run(taken) == 5.0
