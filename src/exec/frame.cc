@@ -196,6 +196,7 @@ void Frame::run_unit(Unit& unit) {
     case Step::Kind::kKernel: return unit.kernel(*unit.context);
     case Step::Kind::kChain: return run_chain(unit);
     case Step::Kind::kRead:
+    case Step::Kind::kSharedRead:
     case Step::Kind::kCopyRead: return run_read(unit);
     case Step::Kind::kBlocking: return;
   }
@@ -210,13 +211,23 @@ void Frame::run_chain(Unit& unit) {
 }
 
 void Frame::run_read(Unit& unit) {
-  Tensor live = unit.context->variable(0).value();
+  const Variable& variable = unit.context->variable(0);
+  bool shared = unit.kind == Step::Kind::kSharedRead;
+  std::optional<VariableLoan> loan = shared ? variable.borrow() : std::nullopt;
+  Tensor live = loan ? loan->value() : variable.value();
   const Shape& foreseen = layout_.values[size_t(layout_.value_of(*unit.node, 0))].shape;
   if (foreseen.fully_defined() && !(foreseen == live.shape())) {
     throw failed_precondition("variable '{}' holds a value of shape {} where the graph says {}",
-                              unit.context->variable(0).name(), live.shape(), foreseen);
+                              variable.name(), live.shape(), foreseen);
   }
-  if (unit.kind == Step::Kind::kRead) return unit.context->set_out(0, std::move(live));
+  if (loan)
+    run_.loans.push_back(std::move(*loan));
+  else if (unit.kind != Step::Kind::kRead)
+    return copy_read(unit, live);
+  unit.context->set_out(0, std::move(live));
+}
+
+void Frame::copy_read(Unit& unit, const Tensor& live) {
   Tensor copy(live.dtype(), live.shape());
   copy_shared(live, copy);
   unit.context->set_out(0, std::move(copy));
@@ -241,6 +252,7 @@ std::vector<Tensor> Frame::outputs() const {
 }
 
 void Frame::clear() {
+  run_.loans.clear();
   for (Tensor* t : borrowed_) *t = Tensor();
   for (const ForeignOutput& f : foreign_) {
     values_[f.root] = Tensor();

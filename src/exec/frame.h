@@ -59,6 +59,7 @@ class Frame {
   void run_unit(Unit& unit);
   void run_chain(Unit& unit);
   void run_read(Unit& unit);
+  void copy_read(Unit& unit, const Tensor& live);
   void bind_chain(Unit& unit, const std::vector<const Shape*>& shapes, const Shape& shape);
   Tensor* tensor(Output o) { return &values_[size_t(layout_.value_of(o))]; }
   std::shared_ptr<Variable> variable(const Node& node);

@@ -268,8 +268,10 @@ class LayoutMaker {
     }
   }
 
-  // A read shares the live bytes unless a later write could be seen through it.
+  // A read shares the live bytes unless a later write could be seen through it. Where several steps
+  // look at them, they are borrowed: all are to see the same.
   void choose_reads() {
+    std::vector<std::set<int>> users = users_of_roots();
     for (size_t s = 0; s < layout_->steps.size(); ++s) {
       Step& step = layout_->steps[s];
       if (step.kind != Step::Kind::kRead) continue;
@@ -278,7 +280,23 @@ class LayoutMaker {
       for (size_t w = s + 1; w < layout_->steps.size() && int(w) < last; ++w) {
         if (writes(*layout_->steps[w].nodes[0], *variable)) step.kind = Step::Kind::kCopyRead;
       }
+      const Value& read = value(*step.nodes[0], 0);
+      bool shared = users[size_t(read.root)].size() > 1;
+      if (shared && step.kind == Step::Kind::kRead) step.kind = Step::Kind::kSharedRead;
     }
+  }
+
+  // By root: which steps take its bytes, the caller last.
+  std::vector<std::set<int>> users_of_roots() {
+    std::vector<std::set<int>> users(layout_->values.size());
+    for (size_t s = 0; s < layout_->steps.size(); ++s) {
+      for (const Node* node : layout_->steps[s].nodes) {
+        for (const Output& in : node->inputs()) users[size_t(value(in).root)].insert(int(s));
+      }
+    }
+    for (const Output& o : piece_.outputs)
+      users[size_t(value(o).root)].insert(int(layout_->steps.size()));
+    return users;
   }
 
   static bool writes(const Node& node, const Node& variable) {

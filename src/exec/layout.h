@@ -36,7 +36,7 @@ struct Value {
 
 // One thing to do: a kernel, or a chain of element-wise nodes.
 struct Step {
-  enum class Kind : uint8_t { kKernel, kChain, kRead, kCopyRead, kBlocking };
+  enum class Kind : uint8_t { kKernel, kChain, kRead, kSharedRead, kCopyRead, kBlocking };
   Kind kind = Kind::kKernel;
   std::vector<const Node*> nodes;  // one, but for chains
 };

@@ -20,6 +20,7 @@ struct RunContext {
   TaskState* task = nullptr;
   SessionState* session = nullptr;
   Cancellation* cancellation = nullptr;
+  std::vector<VariableLoan> loans = {};  // what this run has borrowed
 };
 
 class KernelContext {
@@ -45,6 +46,7 @@ class KernelContext {
 
   // The variable behind reference input i.
   Variable& variable(int i) const { return *variables_[size_t(i)]; }
+  Variable::Loans loans() const { return run_->loans; }
   std::shared_ptr<Variable> shared_variable(int i) const { return variables_[size_t(i)]; }
 
   // What OpDef::prepare made for this node.

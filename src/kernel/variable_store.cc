@@ -8,59 +8,89 @@ namespace capstan {
 
 bool Variable::initialized() const {
   std::lock_guard lock(mutex_);
-  return value_.valid();
+  return buffer_ != nullptr;
 }
 
-Tensor Variable::value() const {
+std::shared_ptr<VariableBuffer> Variable::buffer() const {
   std::lock_guard lock(mutex_);
-  if (!value_.valid()) {
+  if (!buffer_) {
     throw failed_precondition(
         "Attempting to use uninitialized value {}: run its initializer (or restore a checkpoint) "
         "first",
         name_);
   }
-  return value_;
+  return buffer_;
 }
 
-void Variable::assign(const Tensor& value, VariableMemory& memory) {
+Tensor Variable::value() const { return buffer()->value; }
+
+// A reader announces itself and then looks for writers, a writer the other way round: whoever comes
+// second sees the first.
+std::optional<VariableLoan> Variable::borrow() const {
+  std::shared_ptr<VariableBuffer> present = buffer();
+  present->readers.fetch_add(1);
+  VariableLoan loan(std::move(present));
+  if (loan.buffer()->writers.load() > 0) return std::nullopt;
+  return loan;
+}
+
+bool Variable::try_begin(VariableBuffer& buffer, VariableMemory& memory, Loans own) {
+  const int others = buffer.writers.fetch_add(1);
+  int readers = buffer.readers.load();
+  for (const VariableLoan& loan : own) readers -= loan.buffer() == &buffer;
+  // Beside a writer there are no readers but writers, who are done with reading.
+  if ((others > 0 || readers <= 0) && memory.begin_write(buffer.value)) return true;
+  buffer.writers.fetch_sub(1);
+  return false;
+}
+
+std::shared_ptr<VariableBuffer> Variable::begin_write(VariableMemory& memory, Loans own) {
+  std::shared_ptr<VariableBuffer> present = buffer();
+  if (try_begin(*present, memory, own)) return present;
+  std::lock_guard lock(replace_mutex_);
+  present = buffer();
+  if (try_begin(*present, memory, own)) return present;
+  Tensor copy = memory.allocate(dtype_, present->value.shape());
+  copy_shared(present->value, copy);
+  auto fresh = std::make_shared<VariableBuffer>(std::move(copy));
+  CAPSTAN_CHECK(try_begin(*fresh, memory, {}));
+  replace(fresh);
+  return fresh;
+}
+
+void Variable::end_write(VariableBuffer& buffer, VariableMemory& memory) {
+  memory.end_write(buffer.value);
+  buffer.writers.fetch_sub(1);
+}
+
+void Variable::assign(const Tensor& value, VariableMemory& memory, Loans own) {
   if (value.dtype() != dtype_) {
     throw invalid_argument("variable {} holds {}, it cannot be assigned a value of {}", name_,
                            dtype_name(dtype_), dtype_name(value.dtype()));
   }
   // Strings are never changed in place: a reader at the same time would follow a freed pointer.
   if (dtype_ == DType::kString) return adopt(value.clone());
-  Tensor target;
+  std::shared_ptr<VariableBuffer> present;
   {
     std::lock_guard lock(mutex_);
-    target = value_;
+    present = buffer_;
   }
-  if (target.valid() && target.raw() == value.raw()) return;
-  if (target.valid() && target.shape() == value.shape() && memory.begin_write(target)) {
-    copy_shared(value, target);
-    return memory.end_write(target);
+  if (present && present->value.raw() == value.raw()) return;
+  if (present && present->value.shape() == value.shape() && try_begin(*present, memory, own)) {
+    copy_shared(value, present->value);
+    return end_write(*present, memory);
   }
   Tensor fresh = memory.allocate(dtype_, value.shape());
   copy_shared(value, fresh);
   adopt(std::move(fresh));
 }
 
-Tensor Variable::begin_write(VariableMemory& memory) {
-  Tensor live = value();
-  if (memory.begin_write(live)) return live;
-  std::lock_guard lock(replace_mutex_);
-  live = value();
-  if (memory.begin_write(live)) return live;
-  Tensor copy = memory.allocate(dtype_, live.shape());
-  copy_shared(live, copy);
-  CAPSTAN_CHECK(memory.begin_write(copy));
-  adopt(copy);
-  return copy;
-}
+void Variable::adopt(Tensor value) { replace(std::make_shared<VariableBuffer>(std::move(value))); }
 
-void Variable::adopt(Tensor value) {
-  Tensor old;  // freed outside the lock
+void Variable::replace(std::shared_ptr<VariableBuffer> buffer) {
+  std::shared_ptr<VariableBuffer> old;  // freed outside the lock
   std::lock_guard lock(mutex_);
-  old = std::exchange(value_, std::move(value));
+  old = std::exchange(buffer_, std::move(buffer));
   generation_.fetch_add(1, std::memory_order_release);
 }
 

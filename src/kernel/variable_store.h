@@ -8,6 +8,8 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,9 +18,37 @@
 
 namespace capstan {
 
+// What a variable's bytes lie in, and who is at them.
+struct VariableBuffer {
+  explicit VariableBuffer(Tensor v) : value(std::move(v)) {}
+  Tensor value;
+  std::atomic<int> readers = 0;  // runs that borrow it
+  std::atomic<int> writers = 0;
+};
+
+// A run's word that it looks at a buffer more than once: until the loan ends, other runs write to a
+// copy instead.
+class VariableLoan {
+ public:
+  explicit VariableLoan(std::shared_ptr<VariableBuffer> buffer) : buffer_(std::move(buffer)) {}
+  ~VariableLoan() {
+    if (buffer_) buffer_->readers.fetch_sub(1);
+  }
+  VariableLoan(VariableLoan&&) = default;
+  VariableLoan& operator=(VariableLoan&&) = delete;
+
+  const VariableBuffer* buffer() const { return buffer_.get(); }
+  const Tensor& value() const { return buffer_->value; }
+
+ private:
+  std::shared_ptr<VariableBuffer> buffer_;
+};
+
 // One variable. Updates are in place: without `use_locking` a reader may see a half-applied one.
 class Variable {
  public:
+  using Loans = std::span<const VariableLoan>;
+
   Variable(std::string name, DType dtype) : name_(std::move(name)), dtype_(dtype) {}
 
   const std::string& name() const { return name_; }
@@ -27,16 +57,19 @@ class Variable {
   bool initialized() const;
   // The live tensor (shares the bytes). Throws FailedPrecondition naming the variable when unset.
   Tensor value() const;
-  // Copies into the present buffer where the shape is the same and no peer looks at it, else into a
-  // new one (a new generation: whoever still holds the old tensor keeps the old bytes).
-  void assign(const Tensor& value, VariableMemory& memory);
+  // Copies into the present buffer where the shape is the same and nobody else looks at it, else
+  // into a new one (a new generation: whoever still holds the old tensor keeps the old bytes).
+  void assign(const Tensor& value, VariableMemory& memory, Loans own = {});
   // Takes the tensor itself as the value; its bytes must belong to nobody else.
   void adopt(Tensor value);
   // Grows with every new buffer; whoever keeps value() compares this, without a lock.
   uint64_t generation() const { return generation_.load(std::memory_order_acquire); }
-  // The live tensor, ready to be changed until memory.end_write(): a copy takes its place first
-  // where a peer looks at it.
-  Tensor begin_write(VariableMemory& memory);
+  // The present buffer; nothing while somebody changes it. Throws like value().
+  std::optional<VariableLoan> borrow() const;
+  // The live buffer, to be changed until end_write(): a copy takes its place first where a peer, or
+  // a run that has another loan than the writer's own, looks at it.
+  std::shared_ptr<VariableBuffer> begin_write(VariableMemory& memory, Loans own);
+  static void end_write(VariableBuffer& buffer, VariableMemory& memory);
 
   // Held by writers with use_locking=true during their update; never by readers.
   std::mutex& write_mutex() { return write_mutex_; }
@@ -44,8 +77,12 @@ class Variable {
  private:
   const std::string name_;
   const DType dtype_;
+  std::shared_ptr<VariableBuffer> buffer() const;
+  void replace(std::shared_ptr<VariableBuffer> buffer);
+  static bool try_begin(VariableBuffer& buffer, VariableMemory& memory, Loans own);
+
   mutable std::mutex mutex_;  // guards the handle, not the bytes
-  Tensor value_;
+  std::shared_ptr<VariableBuffer> buffer_;
   std::atomic<uint64_t> generation_ = 0;
   std::mutex write_mutex_;
   std::mutex replace_mutex_;  // one writer makes the copy, the others use it
@@ -54,22 +91,22 @@ class Variable {
 // A variable's bytes while they are changed in place.
 class VariableWrite {
  public:
-  VariableWrite(Variable& variable, VariableMemory& memory)
-      : memory_(memory), value_(variable.begin_write(memory)) {}
-  ~VariableWrite() { memory_.end_write(value_); }
+  VariableWrite(Variable& variable, VariableMemory& memory, Variable::Loans own = {})
+      : memory_(memory), buffer_(variable.begin_write(memory, own)) {}
+  ~VariableWrite() { Variable::end_write(*buffer_, memory_); }
   VariableWrite(const VariableWrite&) = delete;
   VariableWrite& operator=(const VariableWrite&) = delete;
 
-  const Shape& shape() const { return value_.shape(); }
-  Tensor& value() { return value_; }
+  const Shape& shape() const { return buffer_->value.shape(); }
+  Tensor& value() { return buffer_->value; }
   template <class T>
   T* data() {
-    return value_.data<T>();
+    return buffer_->value.data<T>();
   }
 
  private:
   VariableMemory& memory_;
-  Tensor value_;
+  const std::shared_ptr<VariableBuffer> buffer_;
 };
 
 // Thread-safe.

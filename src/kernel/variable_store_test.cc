@@ -76,6 +76,42 @@ TEST(Variable, IsCopiedBeforeAWriteWhileAPeerLooksAtIt) {
   EXPECT_EQ(w.value().data<float>()[1], 2);
 }
 
+TEST(Variable, IsCopiedBeforeAWriteOfAnotherRunThanTheOneThatBorrowedIt) {
+  Variable w("w", DType::kFloat);
+  w.assign(Tensor::of<float>({2}, {1, 2}), plain);
+  std::vector<VariableLoan> mine;
+  mine.push_back(std::move(*w.borrow()));
+  const Tensor seen = mine[0].value();
+  VariableWrite(w, plain, mine).data<float>()[0] = 5;
+  EXPECT_EQ(seen.data<float>()[0], 5) << "the borrower itself writes in place";
+  for (int i = 0; i < 2; ++i) VariableWrite(w, plain).data<float>()[0] += 10;
+  EXPECT_EQ(seen.data<float>()[0], 5);
+  EXPECT_EQ(w.value().data<float>()[0], 25) << "no write is lost";
+  w.assign(Tensor::of<float>({2}, {7, 7}), plain);
+  EXPECT_EQ(seen.data<float>()[0], 5);
+}
+
+TEST(Variable, IsWrittenInPlaceOnceTheLoanHasEnded) {
+  Variable w("w", DType::kFloat);
+  w.assign(Tensor::of<float>({1}, {1}), plain);
+  const Tensor live = w.value();
+  { auto loan = w.borrow(); }
+  *VariableWrite(w, plain).data<float>() = 2;
+  EXPECT_EQ(*live.data<float>(), 2);
+}
+
+TEST(Variable, IsNotLentWhileItIsWritten) {
+  Variable w("w", DType::kFloat);
+  w.assign(Tensor::of<float>({1}, {1}), plain);
+  {
+    VariableWrite write(w, plain);
+    EXPECT_FALSE(w.borrow());
+    VariableWrite beside(w, plain);
+    EXPECT_EQ(beside.value().raw(), write.value().raw()) << "two writers share the buffer";
+  }
+  EXPECT_TRUE(w.borrow());
+}
+
 TEST(Variable, AnAssignmentLeavesAPeerWhatItLooksAt) {
   Watched memory;
   Variable w("w", DType::kFloat);

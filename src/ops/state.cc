@@ -91,7 +91,7 @@ void assign(KernelContext& c) {
   Variable& variable = c.variable(0);
   const WriteLocks locks(c, {0}, state.locks);
   if (state.validate) check_assign(state, variable, c.in(1).shape());
-  variable.assign(c.in(1), *c.task().variable_memory);
+  variable.assign(c.in(1), *c.task().variable_memory, c.loans());
 }
 
 constexpr OpDef kAssign = {
@@ -149,7 +149,7 @@ std::shared_ptr<void> prepare_subtract(const Node& node) {
 void update(KernelContext& c) {
   const auto& state = c.state<UpdateState>();
   const WriteLocks locks(c, {0}, state.locks);
-  VariableWrite variable(c.variable(0), *c.task().variable_memory);
+  VariableWrite variable(c.variable(0), *c.task().variable_memory, c.loans());
   if (!(variable.shape() == c.in(1).shape())) {
     throw invalid_argument("variable {} of shape {} cannot be updated by a value of shape {}",
                            c.variable(0).name(), variable.shape(), c.in(1).shape());
@@ -230,7 +230,7 @@ void scatter_rows(ScatterArgs& args, const Combine& combine) {
 
 void scatter_add(KernelContext& c) {
   const WriteLocks locks(c, {0}, c.node().attrs().get<bool>("use_locking"));
-  VariableWrite variable(c.variable(0), *c.task().variable_memory);
+  VariableWrite variable(c.variable(0), *c.task().variable_memory, c.loans());
   ScatterArgs args = scatter_args(c, variable.value());
   for_number(c.node(), args.variable.dtype(), [&](auto tag) {
     using T = typename decltype(tag)::type;
@@ -240,7 +240,7 @@ void scatter_add(KernelContext& c) {
 
 void scatter_sub(KernelContext& c) {
   const WriteLocks locks(c, {0}, c.node().attrs().get<bool>("use_locking"));
-  VariableWrite variable(c.variable(0), *c.task().variable_memory);
+  VariableWrite variable(c.variable(0), *c.task().variable_memory, c.loans());
   ScatterArgs args = scatter_args(c, variable.value());
   for_number(c.node(), args.variable.dtype(), [&](auto tag) {
     using T = typename decltype(tag)::type;
@@ -250,7 +250,7 @@ void scatter_sub(KernelContext& c) {
 
 void scatter_update(KernelContext& c) {
   const WriteLocks locks(c, {0}, c.node().attrs().get<bool>("use_locking"));
-  VariableWrite variable(c.variable(0), *c.task().variable_memory);
+  VariableWrite variable(c.variable(0), *c.task().variable_memory, c.loans());
   ScatterArgs args = scatter_args(c, variable.value());
   for_number(c.node(), args.variable.dtype(), [&](auto tag) {
     using T = typename decltype(tag)::type;

@@ -37,7 +37,7 @@ constexpr char kNoFlag[] = "", kNesterov[] = "use_nesterov", kUpdateSlots[] = "u
 class Target : public VariableWrite {
  public:
   Target(const KernelContext& c, int i, const Tensor& grad)
-      : VariableWrite(c.variable(i), *c.task().variable_memory) {
+      : VariableWrite(c.variable(i), *c.task().variable_memory, c.loans()) {
     if (shape() == grad.shape()) return;
     throw invalid_argument("{}: variable {} has shape {} but its gradient has {}", c.node().name(),
                            c.variable(i).name(), shape(), grad.shape());

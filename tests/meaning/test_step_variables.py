@@ -98,7 +98,6 @@ def test_a_training_step_fetched_with_its_variables_shows_the_trained_ones(place
         assert sess.run([loss, v, train])[:2] == [9.0, 1.5]
 
 
-@pytest.mark.xfail(reason="a step of another thread may write between two consumers", strict=False)
 def test_consumers_on_one_side_of_a_write_share_one_value(place, initialized, start):
     v = variable(place, 0.0)
     add = v.assign_add(1.0)
