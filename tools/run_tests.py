@@ -6,6 +6,7 @@ The last line is the sum, as in "812 passed, 0 failed, 3 skipped".
 import argparse
 import os
 import re
+import signal
 import subprocess
 import sys
 import tempfile
@@ -135,6 +136,8 @@ def parse_arguments():
 
 def main():
     options = parse_arguments()
+    # A shell ignores Ctrl-C for what it starts in the background, and so would the programs under test.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     start = time.monotonic()
     total = Count()
     if not options.pattern:
