@@ -2,26 +2,24 @@
 
 // A thread that runs what it is given, in order; started with the first thing it gets.
 
-#include <condition_variable>
-#include <deque>
 #include <functional>
-#include <mutex>
+#include <memory>
 #include <thread>
 
 namespace capstan {
 
 class Poster {
  public:
-  Poster() = default;
+  Poster();
+  // Runs what was posted before and waits for it; except in a task of its own, which ends by
+  // itself.
   ~Poster();
   void post(std::function<void()> task);
 
  private:
-  void run();
-  std::mutex mutex_;
-  std::condition_variable arrived_;
-  std::deque<std::function<void()>> tasks_;
-  bool stop_ = false;
+  struct Inbox;
+  std::shared_ptr<Inbox>
+      inbox_;  // the thread holds it too: a task may destroy the poster that runs it
   std::thread thread_;
 };
 

@@ -97,6 +97,15 @@ std::string SocketAddress::text() const {
   return fmt::format("{}:{}", host_text(*this), port());
 }
 
+namespace {
+
+// "localhost" and names below it mean this machine even where no file says so (RFC 6761, 6.3).
+bool names_loopback(std::string_view host) {
+  return host == "localhost" || host.ends_with(".localhost");
+}
+
+}  // namespace
+
 std::vector<SocketAddress> resolve(const HostPort& where) {
   addrinfo hints = {};
   hints.ai_socktype = SOCK_STREAM;
@@ -104,6 +113,7 @@ std::vector<SocketAddress> resolve(const HostPort& where) {
   addrinfo* found = nullptr;
   int error = ::getaddrinfo(where.host.c_str(), std::to_string(where.port).c_str(), &hints, &found);
   if (error != 0) {
+    if (names_loopback(where.host)) return resolve({"127.0.0.1", where.port});
     throw unavailable("the host name \"{}\" has no address: {}", where.host, ::gai_strerror(error));
   }
   std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> guard(found, ::freeaddrinfo);
