@@ -117,7 +117,6 @@ void ThreadPool::close(Loop& loop) {
 void ThreadPool::help() {
   uint64_t seen = 0;
   while (wait_for_loop(seen)) {
-    seen = epoch_.load();
     while (Loop* loop = join_loop()) {
       loop->run();
       leave_loop(*loop);
@@ -125,7 +124,7 @@ void ThreadPool::help() {
   }
 }
 
-bool ThreadPool::wait_for_loop(uint64_t seen) {
+bool ThreadPool::wait_for_loop(uint64_t& seen) {
   const auto changed = [&] { return epoch_.load(std::memory_order_acquire) != seen; };
   const bool polled = poll(changed);
   std::unique_lock lock(mutex_);
@@ -134,6 +133,8 @@ bool ThreadPool::wait_for_loop(uint64_t seen) {
     wake_.wait(lock, changed);
     --sleeping_;
   }
+  // Under the lock: an end that came between would be taken for seen, and never waited for again.
+  seen = epoch_.load();
   return !stop_;
 }
 

@@ -35,7 +35,8 @@ class ThreadPool {
 
   void start_helpers();
   void help();
-  bool wait_for_loop(uint64_t seen);  // false: the pool ends
+  // Until the epoch is another than the one seen, which becomes it; false: the pool ends.
+  bool wait_for_loop(uint64_t& seen);
   Loop* join_loop();
   void leave_loop(Loop& loop);
   void share(Loop& loop);

@@ -44,6 +44,10 @@ TEST(ThreadPool, SurvivesManyShortLoops) {
   EXPECT_EQ(sum.load(), 2000 * 6);
 }
 
+TEST(ThreadPool, EndsRightAfterALoop) {
+  for (int i = 0; i < 500; ++i) ThreadPool(3).parallel_for(4, [](int64_t) {});
+}
+
 TEST(ThreadPool, CarriesTheExceptionOfAPieceToTheCaller) {
   for (int threads : {1, 3}) {
     ThreadPool pool(threads);
