@@ -44,7 +44,7 @@ def compare(options, report, work, peer):
     starters = {}
     for transport in TRANSPORTS:
         # What `capstan run` tells its tasks, so that kernels share the cores.
-        env = {"CAPSTAN_TRANSPORT": transport, "CAPSTAN_TASKS_ON_HOST": str(work.ps + work.workers)}
+        env = {"CAPSTAN_TRANSPORT": transport, "CAPSTAN_WORKERS_ON_HOST": str(work.workers)}
         starters[transport] = starter(process.capstan_front(options.capstan, **env), work)
     if peer:
         starters["peer"] = starter(peer, work)

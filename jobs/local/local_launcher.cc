@@ -127,7 +127,9 @@ std::vector<std::string> LocalJob::environment(const TaskId& task) const {
   env["TF_CONFIG"] = tf_config(cluster_, task);
   env["CAPSTAN_ROLE_FLAGS"] = role_flags(cluster_, task);
   env["CAPSTAN_SECRET"] = secret_;
-  env["CAPSTAN_TASKS_ON_HOST"] = std::to_string(tasks_.size());
+  auto servers = std::ranges::count_if(tasks_, [](const auto& t) { return is_server(*t); });
+  env["CAPSTAN_WORKERS_ON_HOST"] =
+      std::to_string(std::max(size_t{1}, tasks_.size() - size_t(servers)));
   if (!spec_.resolve.empty()) env["CAPSTAN_RESOLVE"] = resolve_list(spec_, cluster_);
   if (spec_.max_steps > 0) env["CAPSTAN_MAX_STEPS"] = std::to_string(spec_.max_steps);
   std::vector<std::string> entries;

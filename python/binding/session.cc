@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "base/settings.h"
+#include "base/thread_pool.h"
 #include "cluster.h"
 #include "handles.h"
 #include "run.h"
@@ -92,8 +93,7 @@ PyType_Slot kSessionSlots[] = {
 int threads_here(int asked) {
   Settings settings = settings_from_environment();
   if (asked > 0 || settings.threads > 0) return asked > 0 ? asked : settings.threads;
-  int cores = int(std::max(1u, std::thread::hardware_concurrency()));
-  return std::max(1, cores / std::max(1, settings.tasks_on_host));
+  return kernel_threads(settings.workers_on_host);
 }
 
 void notice(const std::string& line) { fmt::print(stderr, "capstan: {}\n", line); }

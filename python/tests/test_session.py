@@ -260,7 +260,7 @@ with tf.Session() as sess:
 """
 
 
-@pytest.mark.parametrize("setting, helpers", [({"CAPSTAN_THREADS": "3"}, 2), ({"CAPSTAN_TASKS_ON_HOST": "1000"}, 0)])
+@pytest.mark.parametrize("setting, helpers", [({"CAPSTAN_THREADS": "3"}, 2), ({"CAPSTAN_WORKERS_ON_HOST": "1000"}, 0)])
 def test_a_session_without_a_server_takes_its_part_of_the_cores(setting, helpers):
     env = {**os.environ, "OPENBLAS_NUM_THREADS": "1", **setting}
     done = subprocess.run([sys.executable, "-c", THREADS], env=env, capture_output=True, text=True, timeout=60)

@@ -19,7 +19,7 @@ namespace {
 constexpr std::array<std::string_view, 10> kNames = {
     "CAPSTAN_LISTEN_FD",     "CAPSTAN_TASK_FD", "CAPSTAN_SECRET",     "CAPSTAN_SECRET_FILE",
     "CAPSTAN_TRANSPORT",     "CAPSTAN_RESOLVE", "CAPSTAN_ROLE_FLAGS", "CAPSTAN_MAX_STEPS",
-    "CAPSTAN_TASKS_ON_HOST", "CAPSTAN_THREADS"};
+    "CAPSTAN_THREADS", "CAPSTAN_WORKERS_ON_HOST"};
 
 std::string text_of(const Lookup& lookup, const char* name) {
   return lookup(name).value_or(std::string());
@@ -122,7 +122,7 @@ Settings parse_settings(const Lookup& lookup) {
   s.resolve = rules_of(lookup);
   s.role_flags = text_of(lookup, "CAPSTAN_ROLE_FLAGS");
   s.max_steps = number_of<int64_t>(lookup, "CAPSTAN_MAX_STEPS", 0, 0);
-  s.tasks_on_host = number_of<int>(lookup, "CAPSTAN_TASKS_ON_HOST", 1, 1);
+  s.workers_on_host = number_of<int>(lookup, "CAPSTAN_WORKERS_ON_HOST", 1, 1);
   s.threads = number_of<int>(lookup, "CAPSTAN_THREADS", 0, 0);
   return s;
 }

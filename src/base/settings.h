@@ -43,9 +43,9 @@ struct Settings {
   std::string role_flags;
   // 0: no limit. The session says "stop" once the global step reaches it.
   int64_t max_steps = 0;
-  // How many tasks share this host; kernel threads are max(1, cores / tasks).
-  int tasks_on_host = 1;
-  // 0: derived from the cores and tasks_on_host.
+  // How many tasks, parameter servers aside, share this host; see kernel_threads().
+  int workers_on_host = 1;
+  // 0: derived from the cores and workers_on_host.
   int threads = 0;
 
   // `host:port` after the rules of --resolve; unchanged where none matches.

@@ -33,7 +33,7 @@ std::string failure(std::map<std::string, std::string> variables) {
 TEST(Settings, AreEmptyInAnEmptyEnvironment) {
   Settings s = parse({});
   EXPECT_EQ(s.listen_fd, -1);
-  EXPECT_EQ(s.tasks_on_host, 1);
+  EXPECT_EQ(s.workers_on_host, 1);
   EXPECT_EQ(s.transport, TransportChoice::kAuto);
   EXPECT_TRUE(s.resolve.empty());
 }
@@ -42,11 +42,11 @@ TEST(Settings, ReadWhatTheLauncherSets) {
   Settings s = parse({{"CAPSTAN_LISTEN_FD", "5"},
                       {"CAPSTAN_MAX_STEPS", "3000000000"},
                       {"CAPSTAN_TRANSPORT", "shm"},
-                      {"CAPSTAN_TASKS_ON_HOST", "4"}});
+                      {"CAPSTAN_WORKERS_ON_HOST", "4"}});
   EXPECT_EQ(s.listen_fd, 5);
   EXPECT_EQ(s.max_steps, 3000000000);
   EXPECT_EQ(s.transport, TransportChoice::kShm);
-  EXPECT_EQ(s.tasks_on_host, 4);
+  EXPECT_EQ(s.workers_on_host, 4);
 }
 
 TEST(Settings, NameTheVariableAndTheTextThatIsWrong) {

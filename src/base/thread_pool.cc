@@ -2,6 +2,7 @@
 
 #include <sched.h>
 
+#include <algorithm>
 #include <chrono>
 #include <exception>
 #include <system_error>
@@ -27,6 +28,11 @@ bool poll(Ready ready) {
 }
 
 }  // namespace
+
+int kernel_threads(int workers_on_host) {
+  const int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  return std::clamp(2 * cores / std::max(1, workers_on_host), 1, cores);
+}
 
 struct ThreadPool::Loop {
   FunctionRef<void(int64_t)> piece;

@@ -55,4 +55,9 @@ class ThreadPool {
   std::vector<std::thread> helpers_;
 };
 
+// How many threads a task's kernels run on: with others beside it, twice its part of the cores. A
+// worker waits for parameter servers and for other workers, and what it leaves is theirs meanwhile;
+// where all compute at once, pieces of loops go to whoever has a core, and little is lost.
+int kernel_threads(int workers_on_host);
+
 }  // namespace capstan

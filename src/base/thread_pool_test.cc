@@ -89,6 +89,15 @@ TEST(ThreadPool, UsesNoCpuWhenIdle) {
   EXPECT_LT(cpu_seconds() - before, 0.02);
 }
 
+TEST(KernelThreads, AreAllCoresAloneTwiceThePartAmongManyAndNeverNone) {
+  const int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  EXPECT_EQ(kernel_threads(0), cores);
+  EXPECT_EQ(kernel_threads(1), cores);
+  EXPECT_EQ(kernel_threads(2), cores);
+  EXPECT_EQ(kernel_threads(cores), std::min(2, cores));
+  EXPECT_EQ(kernel_threads(100 * cores), 1);
+}
+
 TEST(ThreadPool, RefusesLessThanOneThread) { EXPECT_THROW(ThreadPool(0), Error); }
 
 }  // namespace

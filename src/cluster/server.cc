@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "base/random.h"
+#include "base/thread_pool.h"
 #include "cluster/protocol.h"
 #include "cluster/secret.h"
 #include "cluster/service.h"
@@ -31,11 +32,9 @@ std::string resolved(const std::vector<ResolveRule>& rules, const std::string& a
 }
 
 // A parameter server has all cores: it works while its workers wait for it, in short bursts.
-int kernel_threads(const TaskOptions& options) {
+int threads_of(const TaskOptions& options) {
   if (options.threads > 0) return options.threads;
-  int cores = int(std::max(1u, std::thread::hardware_concurrency()));
-  if (options.job == "ps") return cores;
-  return std::max(1, cores / std::max(1, options.tasks_on_host));
+  return kernel_threads(options.job == "ps" ? 1 : options.workers_on_host);
 }
 
 // Small tensors cost less as bytes in a frame; strings cannot be mapped.
@@ -136,7 +135,7 @@ class TaskServer : public Server {
   }
 
   void make_state() {
-    state_ = std::make_shared<TaskState>(name_, kernel_threads(options_), posix_files(),
+    state_ = std::make_shared<TaskState>(name_, threads_of(options_), posix_files(),
                                          isa_from(options_.isa));
     if (shares()) state_->variable_memory = std::make_shared<SharedVariables>(arena_);
   }
@@ -217,7 +216,7 @@ void apply_settings(const Settings& settings, TaskOptions& options) {
   options.secret_file = settings.secret_file;
   options.transport = settings.transport;
   options.threads = settings.threads;
-  options.tasks_on_host = settings.tasks_on_host;
+  options.workers_on_host = settings.workers_on_host;
   options.resolve = settings.resolve;
   if (!options.cluster.has(options.job, options.task)) return;
   std::string address =

@@ -28,8 +28,8 @@ struct TaskOptions {
   std::string secret;             // empty: derived from the user's secret file and the spec
   std::string secret_file;        // instead of the user's own
   TransportKind transport = TransportKind::kAuto;
-  int threads = 0;  // kernel threads; 0: max(1, cores / tasks_on_host), all cores for a "ps"
-  int tasks_on_host = 1;
+  int threads = 0;  // kernel threads; 0: kernel_threads(workers_on_host), all cores for a "ps"
+  int workers_on_host = 1;
   std::string isa;
   std::vector<ResolveRule> resolve;  // for hosts whose names mean something else here
   std::function<void(const std::string&)> on_notice;  // one line on what is being waited for

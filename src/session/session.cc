@@ -149,8 +149,7 @@ class Session::Impl {
   };
 
   void make_own_task() {
-    int threads = options_.threads > 0 ? options_.threads
-                                       : int(std::max(1u, std::thread::hardware_concurrency()));
+    int threads = options_.threads > 0 ? options_.threads : kernel_threads(1);
     task_ = std::make_shared<TaskState>(placement_.tasks[0], threads, posix_files(),
                                         isa_from(options_.isa));
     poster_ = std::make_shared<Poster>();

@@ -96,20 +96,20 @@ def test_roles_come_by_tf_config_flags_and_templates(run_capstan, program):
     body = """
 import json, os, sys
 print(json.dumps([json.loads(os.environ["TF_CONFIG"]), json.loads(os.environ["CAPSTAN_ROLE_FLAGS"]),
-                  sys.argv[1:], os.environ["CAPSTAN_TASKS_ON_HOST"], os.environ["MINE"]]))
+                  sys.argv[1:], os.environ["CAPSTAN_WORKERS_ON_HOST"], os.environ["MINE"]]))
 """
     done = run_capstan(
         "run", "--json", "--ps", 1, "--workers", 1, "--chief=master", "--evaluator",
         "--env", "MINE=a=b", program(body), "--hosts={ps_hosts}", "{job_name}:{task_index}", "{x}",
     )  # fmt: skip
     logs = {e["task"]: json.loads(e["line"]) for e in events_of(done) if e["event"] == "log"}
-    config, flags, argv, tasks, mine = logs["master/0"]
+    config, flags, argv, workers, mine = logs["master/0"]
     assert config["task"] == {"type": "master", "index": 0}
     assert set(config["cluster"]) == {"ps", "worker", "master"}
     assert flags["job_name"] == "master" and flags["task_index"] == "0"
     assert flags["ps_hosts"] == config["cluster"]["ps"][0]
     assert argv == ["--hosts=" + flags["ps_hosts"], "master:0", "{x}"]
-    assert (tasks, mine) == ("4", "a=b")
+    assert (workers, mine) == ("3", "a=b")
     assert logs["evaluator/0"][0]["task"] == {"type": "evaluator", "index": 0}
 
 
