@@ -16,7 +16,7 @@
 #include <memory>
 #include <vector>
 
-#include "net/epoll_loop.h"
+#include "net/patience.h"
 #include "net/lane.h"
 #include "net/socket.h"
 
@@ -58,18 +58,18 @@ inline void wait_raw(int fd, short events, Deadline& spin_until) {
   }
   pollfd one = {fd, events, 0};
   ::poll(&one, 1, -1);
-  spin_until = std::chrono::steady_clock::now() + kSpinTime;
+  spin_until = std::chrono::steady_clock::now() + Patience::kMost;
 }
 
 inline bool transfer(int fd, char* data, size_t bytes, bool out) {
-  Deadline spin_until = std::chrono::steady_clock::now() + kSpinTime;
+  Deadline spin_until = std::chrono::steady_clock::now() + Patience::kMost;
   while (bytes > 0) {
     ssize_t n = out ? ::send(fd, data, bytes, MSG_NOSIGNAL) : ::recv(fd, data, bytes, 0);
     if (n == 0 || (n < 0 && errno != EAGAIN)) return false;
     if (n > 0) {
       data += n;
       bytes -= size_t(n);
-      spin_until = std::chrono::steady_clock::now() + kSpinTime;
+      spin_until = std::chrono::steady_clock::now() + Patience::kMost;
     } else {
       wait_raw(fd, out ? POLLOUT : POLLIN, spin_until);
     }

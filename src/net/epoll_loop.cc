@@ -187,18 +187,23 @@ void EpollLoop::sleep() {
 void EpollLoop::run() {
   thread_.store(std::this_thread::get_id());
   Deadline last = now();
+  bool waited = false;
   while (!stopped_.load(std::memory_order_relaxed)) {
     bool worked = run_posted();
     worked |= run_timers();
     worked |= poll_hot();
     if (hot_.empty() || ++rounds_ % kEpollEvery == 0) worked |= poll_epoll(0);
     if (worked) {
-      last = now();
-    } else if (now() - last < kSpinTime) {
+      const Deadline then = std::exchange(last, now());
+      if (std::exchange(waited, false)) patience_.waited(last - then);
+    } else if (now() - last < patience_.limit()) {
+      waited = true;
       ::sched_yield();
     } else {
       sleep();
-      last = now();
+      const Deadline then = std::exchange(last, now());
+      patience_.waited(last - then);
+      waited = false;
     }
   }
   run_posted();

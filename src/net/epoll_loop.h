@@ -1,8 +1,8 @@
 #pragma once
 
 // The loop of a server: one thread, epoll. After something happened it polls, yielding the core,
-// for at most 50 µs before it sleeps: waking an idle core costs more than most calls. Idle, it
-// sleeps.
+// for a while (net/patience.h) before it sleeps: waking an idle core costs more than most calls.
+// Idle, it sleeps.
 
 #include <atomic>
 #include <cstdint>
@@ -14,10 +14,9 @@
 
 #include "base/loop.h"
 #include "net/fd.h"
+#include "net/patience.h"
 
 namespace capstan {
-
-constexpr std::chrono::microseconds kSpinTime{50};
 
 class EpollLoop final : public Loop {
  public:
@@ -75,6 +74,7 @@ class EpollLoop final : public Loop {
   std::vector<Source*> hot_;
   std::vector<std::pair<Source*, uint32_t>> ready_;
   unsigned rounds_ = 0;
+  Patience patience_;
 };
 
 }  // namespace capstan

@@ -20,19 +20,28 @@ constexpr std::chrono::milliseconds kLongestSleep{200};
 // be waiting for us to read.
 constexpr size_t kInboxWhileSending = 1024;
 
-// How long a waiter goes on polling before it sleeps.
+// A wait for bytes to move that polls before it sleeps.
 class Spin {
  public:
+  explicit Spin(Patience& patience) : patience_(patience) {}
   // True after a yield; false when it is time to sleep.
   bool again() {
-    if (steady_clock::now() >= until_) return false;
+    waited_ = true;
+    if (steady_clock::now() - since_ >= patience_.limit()) return false;
     ::sched_yield();
     return true;
   }
-  void renew() { until_ = steady_clock::now() + kSpinTime; }
+  void moved() {
+    if (!std::exchange(waited_, false)) return;
+    const Deadline now = steady_clock::now();
+    patience_.waited(now - since_);
+    since_ = now;
+  }
 
  private:
-  Deadline until_ = steady_clock::now() + kSpinTime;
+  Patience& patience_;
+  Deadline since_ = steady_clock::now();
+  bool waited_ = false;
 };
 
 }  // namespace
@@ -132,14 +141,14 @@ void SocketLane::send(const Message& message, const WaitOptions& wait) {
   channel_->encode(frame_, message);
   broken_ = true;
   Lane* self = this;
-  Spin spin;
+  Spin spin(patience_);
   for (uint64_t left = frame_.bytes_left(); !channel_->write(frame_);) {
     check_cancelled();
     Message early;
     if (inbox_.size() < kInboxWhileSending && channel_->read(early)) {
       inbox_.push_back(std::move(early));
     }
-    if (std::exchange(left, frame_.bytes_left()) != frame_.bytes_left()) spin.renew();
+    if (std::exchange(left, frame_.bytes_left()) != frame_.bytes_left()) spin.moved();
     if (!spin.again()) LaneSleep({&self, 1}, true).sleep(wait);
   }
   broken_ = false;
@@ -163,16 +172,19 @@ Message SocketLane::receive(const WaitOptions& wait) {
 
 size_t wait_any(std::span<Lane* const> lanes, const WaitOptions& wait) {
   CAPSTAN_CHECK(!lanes.empty());
-  Spin spin;
+  Spin spin(static_cast<SocketLane&>(*lanes[0]).patience_);
   for (uint64_t before = 0;;) {
     uint64_t moved = 0;
     for (size_t i = 0; i < lanes.size(); ++i) {
       auto& lane = static_cast<SocketLane&>(*lanes[i]);
       lane.check_cancelled();
-      if (lane.pump()) return i;
+      if (lane.pump()) {
+        spin.moved();
+        return i;
+      }
       moved += lane.channel_->bytes_read();
     }
-    if (std::exchange(before, moved) != moved) spin.renew();
+    if (std::exchange(before, moved) != moved) spin.moved();
     if (!spin.again()) LaneSleep(lanes, false).sleep(wait);
   }
 }
