@@ -1,6 +1,7 @@
 #include "kernel/accumulator.h"
 
 #include <algorithm>
+#include <bit>
 
 namespace capstan {
 namespace {
@@ -9,19 +10,44 @@ void call_all(std::vector<std::function<void()>>& calls) {
   for (auto& call : calls) call();
 }
 
+// Below this a thread costs more than it brings.
+constexpr int64_t kPieceElements = 64 * 1024;
+
+// Calls body(begin, end) for ranges that cover all elements.
+template <class Body>
+void for_ranges(int64_t elements, ThreadPool& pool, Body body) {
+  pool.parallel_for((elements + kPieceElements - 1) / kPieceElements, [&](int64_t piece) {
+    const int64_t begin = piece * kPieceElements;
+    body(begin, std::min(elements, begin + kPieceElements));
+  });
+}
+
+// Whether a product with the inverse has the bits of the quotient; it is faster.
+bool inverts_exactly(int64_t count) { return std::has_single_bit(uint64_t(count)); }
+
 template <class T>
-void add(const Tensor& a, const Tensor& b, Tensor& sum) {
+void add(const Tensor& a, const Tensor& b, Tensor& sum, ThreadPool& pool) {
   const T *x = a.data<T>(), *y = b.data<T>();
   T* out = sum.data<T>();
-  for (int64_t i = 0; i < sum.size(); ++i) out[i] = x[i] + y[i];
+  for_ranges(sum.size(), pool, [=](int64_t i, int64_t end) {
+    for (; i < end; ++i) out[i] = x[i] + y[i];
+  });
 }
 
 // The last addition and the division at once: the bytes go through the core only once.
 template <class T>
-void add_and_divide(const Tensor& a, const Tensor& b, T count, Tensor& mean) {
+void add_and_divide(const Tensor& a, const Tensor& b, int64_t count, Tensor& mean,
+                    ThreadPool& pool) {
   const T *x = a.data<T>(), *y = b.data<T>();
   T* out = mean.data<T>();
-  for (int64_t i = 0; i < mean.size(); ++i) out[i] = (x[i] + y[i]) / count;
+  const T by = T(count), times = 1 / by;
+  for_ranges(mean.size(), pool, [=](int64_t i, int64_t end) {
+    if (inverts_exactly(count)) {
+      for (; i < end; ++i) out[i] = (x[i] + y[i]) * times;
+    } else {
+      for (; i < end; ++i) out[i] = (x[i] + y[i]) / by;
+    }
+  });
 }
 
 template <class T>
@@ -57,13 +83,13 @@ void Accumulator::check(const Tensor& gradient) const {
   }
 }
 
-void Accumulator::apply(int64_t local_step, const Tensor& gradient) {
+void Accumulator::apply(int64_t local_step, const Tensor& gradient, ThreadPool& pool) {
   Calls calls;
   {
     std::lock_guard lock(mutex_);
     if (local_step < global_step_) return;
     check(gradient);
-    dtype_ == DType::kFloat ? gather<float>(gradient) : gather<double>(gradient);
+    dtype_ == DType::kFloat ? gather<float>(gradient, pool) : gather<double>(gradient, pool);
     ++count_;
     serve(calls);
   }
@@ -77,8 +103,8 @@ bool Accumulator::completes() const {
 }
 
 template <class T>
-void Accumulator::gather(const Tensor& gradient) {
-  // A peer's memory that was shown to us does not change: the first gradient may stay there.
+void Accumulator::gather(const Tensor& gradient, ThreadPool& pool) {
+  // What came from a peer does not change any more: the first gradient may stay where it is.
   if (count_ == 0 && !gradient.writable()) {
     sum_ = gradient;
     return;
@@ -87,10 +113,10 @@ void Accumulator::gather(const Tensor& gradient) {
   if (count_ == 0) {
     if (gradient.bytes() > 0) std::memcpy(out.raw(), gradient.raw(), gradient.bytes());
   } else if (completes()) {
-    add_and_divide(sum_, gradient, T(count_ + 1), out);
+    add_and_divide<T>(sum_, gradient, count_ + 1, out, pool);
     divided_ = true;
   } else {
-    add<T>(sum_, gradient, out);
+    add<T>(sum_, gradient, out, pool);
   }
   sum_ = std::move(out);
 }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/thread_pool.h"
 #include "kernel/buffer_pool.h"
 #include "kernel/cancellation.h"
 #include "kernel/resource.h"
@@ -29,8 +30,9 @@ class Accumulator : public Resource {
   const std::string& name() const { return name_; }
   DType dtype() const { return dtype_; }
   const Shape& shape() const { return shape_; }
-  // Adds (copies) the gradient, unless local_step is below the global step: then it is dropped.
-  void apply(int64_t local_step, const Tensor& gradient);
+  // Adds the gradient, on the pool's threads, unless local_step is below the global step: then it
+  // is dropped.
+  void apply(int64_t local_step, const Tensor& gradient, ThreadPool& pool);
   // Waits for `required` gradients, then hands out their mean (or sum), clears them and counts the
   // global step up by one. Takes are served in the order in which they came.
   void take(int64_t required, Cancellation* cancellation, DoneTake done);
@@ -51,7 +53,7 @@ class Accumulator : public Resource {
   void check(const Tensor& gradient) const;
   bool completes() const;
   template <class T>
-  void gather(const Tensor& gradient);
+  void gather(const Tensor& gradient, ThreadPool& pool);
   template <class T>
   void average();
   void serve(Calls& calls);

@@ -11,6 +11,7 @@ constexpr size_t kBufferBytes = 64 << 10;
 constexpr int kMaxParts = 32;
 // What is smaller than this needs no admission.
 constexpr uint64_t kLargePayload = 1 << 20;
+constexpr uint64_t kLargestKept = 8 << 20;
 
 }  // namespace
 
@@ -143,7 +144,9 @@ void FrameReader::begin_tensor(const TensorDescriptor& d) {
     if (!tensor.valid()) tensor = pool_ ? pool_->take(d.dtype, d.shape) : Tensor(d.dtype, d.shape);
     if (ticket_) tensor = holding_ticket(std::move(tensor));
     targets_.push_back({static_cast<char*>(tensor.raw()), d.bytes});
-    message_.tensors.push_back(std::move(tensor));
+    // Somebody may keep what is final, and its part of the budget with it: not for large messages.
+    const bool final = header_.payload_bytes <= kLargestKept;
+    message_.tensors.push_back(final ? tensor.sealed() : std::move(tensor));
   }
 }
 

@@ -1,8 +1,9 @@
 #pragma once
 
 // How long a waiter polls, yielding the core, before it sleeps. Waking an idle core costs about 50
-// µs, so that much always pays. Where waits have lately been over within 500 µs, sleeping in them
-// would cost a good part of each, so it is as patient as that; every longer wait halves it again.
+// µs, so that much always pays. Where most waits are over within 500 µs, sleeping in them would
+// cost a good part of each: every such wait doubles the patience, up to that; every longer one
+// halves it.
 
 #include <algorithm>
 #include <chrono>
@@ -19,7 +20,7 @@ class Patience {
 
   // What was waited for came after so long.
   void waited(Duration time) {
-    limit_ = time <= kMost ? Duration(kMost) : std::max(Duration(kLeast), limit_ / 2);
+    limit_ = std::clamp<Duration>(time <= kMost ? 2 * limit_ : limit_ / 2, kLeast, kMost);
   }
 
  private:

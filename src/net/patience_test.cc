@@ -10,13 +10,24 @@ using std::chrono::milliseconds;
 
 TEST(Patience, BeginsWithWhatWakingACoreCosts) { EXPECT_EQ(Patience().limit(), microseconds(50)); }
 
-TEST(Patience, GrowsWithAShortWaitAndIsLostOverLongOnes) {
+TEST(Patience, GrowsWithShortWaitsAndIsLostOverLongOnes) {
   Patience patience;
   patience.waited(microseconds(400));
+  EXPECT_EQ(patience.limit(), microseconds(100));
+  for (int i = 0; i < 5; ++i) patience.waited(microseconds(10));
   EXPECT_EQ(patience.limit(), microseconds(500));
   patience.waited(milliseconds(1));
   EXPECT_EQ(patience.limit(), microseconds(250));
-  for (int i = 0; i < 3; ++i) patience.waited(milliseconds(1));
+  for (int i = 0; i < 5; ++i) patience.waited(milliseconds(1));
+  EXPECT_EQ(patience.limit(), microseconds(50));
+}
+
+TEST(Patience, StaysSmallWhereEveryOtherWaitIsLong) {
+  Patience patience;
+  for (int i = 0; i < 10; ++i) {
+    patience.waited(microseconds(20));
+    patience.waited(milliseconds(20));
+  }
   EXPECT_EQ(patience.limit(), microseconds(50));
 }
 

@@ -35,7 +35,7 @@ void conditional_accumulator(KernelContext& c) {
 }
 
 void apply_gradient(KernelContext& c) {
-  resource_of<Accumulator>(c.in(0))->apply(scalar_in<int64_t>(c, 1), c.in(2));
+  resource_of<Accumulator>(c.in(0))->apply(scalar_in<int64_t>(c, 1), c.in(2), c.pool());
 }
 
 void take_gradient(KernelContext& c) {

@@ -26,9 +26,7 @@ class Tensor {
   // Bytes that must not be written: a peer's memory, mapped read-only.
   static Tensor view(DType dtype, const Shape& shape, const void* data,
                      std::shared_ptr<void> owner) {
-    Tensor out(dtype, shape, const_cast<void*>(data), std::move(owner));
-    out.writable_ = false;
-    return out;
+    return Tensor(dtype, shape, const_cast<void*>(data), std::move(owner)).sealed();
   }
 
   template <class T>
@@ -69,8 +67,14 @@ class Tensor {
   void* raw() { return data_; }
   const void* raw() const { return data_; }
   const std::shared_ptr<void>& owner() const { return owner_; }
-  // False: never update in place, not even when nobody else holds the bytes.
+  // False: nobody changes the bytes any more, not even the only one who holds them.
   bool writable() const { return writable_; }
+  // The same bytes, which are final now: whoever holds the tensor may keep it as it is.
+  Tensor sealed() const {
+    Tensor out = *this;
+    out.writable_ = false;
+    return out;
+  }
 
   // Same bytes under another shape of as many elements; throws InvalidArgument otherwise.
   Tensor reshaped(const Shape& shape) const;
