@@ -24,23 +24,41 @@ std::shared_ptr<VariableBuffer> Variable::buffer() const {
 
 Tensor Variable::value() const { return buffer()->value; }
 
-// A reader announces itself and then looks for writers, a writer the other way round: whoever comes
-// second sees the first.
 std::optional<VariableLoan> Variable::borrow() const {
   std::shared_ptr<VariableBuffer> present = buffer();
-  present->readers.fetch_add(1);
-  VariableLoan loan(std::move(present));
-  if (loan.buffer()->writers.load() > 0) return std::nullopt;
-  return loan;
+  {
+    std::lock_guard lock(present->mutex);
+    if (present->writers > 0) return std::nullopt;
+    ++present->readers;
+  }
+  return VariableLoan(std::move(present));
 }
 
-bool Variable::try_begin(VariableBuffer& buffer, VariableMemory& memory, Loans own) {
-  const int others = buffer.writers.fetch_add(1);
-  int readers = buffer.readers.load();
+namespace {
+
+// Under the buffer's lock.
+bool begin_locked(VariableBuffer& buffer, VariableMemory& memory, Variable::Loans own) {
+  if (buffer.retired) return false;
+  int readers = buffer.readers;
   for (const VariableLoan& loan : own) readers -= loan.buffer() == &buffer;
-  // Beside a writer there are no readers but writers, who are done with reading.
-  if ((others > 0 || readers <= 0) && memory.begin_write(buffer.value)) return true;
-  buffer.writers.fetch_sub(1);
+  if (buffer.writers == 0 && readers > 0) return false;
+  if (!memory.begin_write(buffer.value)) return false;
+  ++buffer.writers;
+  return true;
+}
+
+}  // namespace
+
+bool Variable::try_begin(VariableBuffer& buffer, VariableMemory& memory, Loans own) {
+  std::lock_guard lock(buffer.mutex);
+  return begin_locked(buffer, memory, own);
+}
+
+// From a buffer that is retired a copy can be made in peace.
+bool Variable::begin_or_retire(VariableBuffer& buffer, VariableMemory& memory, Loans own) {
+  std::lock_guard lock(buffer.mutex);
+  if (begin_locked(buffer, memory, own)) return true;
+  buffer.retired = true;
   return false;
 }
 
@@ -49,7 +67,7 @@ std::shared_ptr<VariableBuffer> Variable::begin_write(VariableMemory& memory, Lo
   if (try_begin(*present, memory, own)) return present;
   std::lock_guard lock(replace_mutex_);
   present = buffer();
-  if (try_begin(*present, memory, own)) return present;
+  if (begin_or_retire(*present, memory, own)) return present;
   Tensor copy = memory.allocate(dtype_, present->value.shape());
   copy_shared(present->value, copy);
   auto fresh = std::make_shared<VariableBuffer>(std::move(copy));
@@ -59,8 +77,9 @@ std::shared_ptr<VariableBuffer> Variable::begin_write(VariableMemory& memory, Lo
 }
 
 void Variable::end_write(VariableBuffer& buffer, VariableMemory& memory) {
+  std::lock_guard lock(buffer.mutex);
   memory.end_write(buffer.value);
-  buffer.writers.fetch_sub(1);
+  --buffer.writers;
 }
 
 void Variable::assign(const Tensor& value, VariableMemory& memory, Loans own) {
@@ -82,6 +101,8 @@ void Variable::assign(const Tensor& value, VariableMemory& memory, Loans own) {
   }
   Tensor fresh = memory.allocate(dtype_, value.shape());
   copy_shared(value, fresh);
+  // A copy of the old value that is being made must not come after it.
+  std::lock_guard lock(replace_mutex_);
   adopt(std::move(fresh));
 }
 

@@ -18,21 +18,27 @@
 
 namespace capstan {
 
-// What a variable's bytes lie in, and who is at them.
+// What a variable's bytes lie in, and who is at them. Beside a writer there are no readers but
+// writers, who are done with reading.
 struct VariableBuffer {
   explicit VariableBuffer(Tensor v) : value(std::move(v)) {}
   Tensor value;
-  std::atomic<int> readers = 0;  // runs that borrow it
-  std::atomic<int> writers = 0;
+  std::mutex mutex;  // guards the rest, not the bytes
+  int readers = 0;   // runs that borrow it
+  int writers = 0;
+  bool retired = false;  // a copy takes its place: nobody writes to it any more
 };
 
 // A run's word that it looks at a buffer more than once: until the loan ends, other runs write to a
 // copy instead.
 class VariableLoan {
  public:
+  // The buffer counts it as a reader already.
   explicit VariableLoan(std::shared_ptr<VariableBuffer> buffer) : buffer_(std::move(buffer)) {}
   ~VariableLoan() {
-    if (buffer_) buffer_->readers.fetch_sub(1);
+    if (!buffer_) return;
+    std::lock_guard lock(buffer_->mutex);
+    --buffer_->readers;
   }
   VariableLoan(VariableLoan&&) = default;
   VariableLoan& operator=(VariableLoan&&) = delete;
@@ -80,12 +86,13 @@ class Variable {
   std::shared_ptr<VariableBuffer> buffer() const;
   void replace(std::shared_ptr<VariableBuffer> buffer);
   static bool try_begin(VariableBuffer& buffer, VariableMemory& memory, Loans own);
+  static bool begin_or_retire(VariableBuffer& buffer, VariableMemory& memory, Loans own);
 
   mutable std::mutex mutex_;  // guards the handle, not the bytes
   std::shared_ptr<VariableBuffer> buffer_;
   std::atomic<uint64_t> generation_ = 0;
   std::mutex write_mutex_;
-  std::mutex replace_mutex_;  // one writer makes the copy, the others use it
+  std::mutex replace_mutex_;  // one writer makes the copy, the others, and assigns, wait for it
 };
 
 // A variable's bytes while they are changed in place.

@@ -2,6 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <chrono>
+#include <future>
+#include <thread>
+
 #include "kernel/cancellation.h"
 #include "kernel/queue.h"
 #include "kernel/task_state.h"
@@ -98,6 +103,40 @@ TEST(Variable, IsWrittenInPlaceOnceTheLoanHasEnded) {
   { auto loan = w.borrow(); }
   *VariableWrite(w, plain).data<float>() = 2;
   EXPECT_EQ(*live.data<float>(), 2);
+}
+
+// Stops a writer that has made its copy, until somebody else has written or is seen to wait.
+class StopsAtTheCopy : public VariableMemory {
+ public:
+  explicit StopsAtTheCopy(const void* old) : old_(old) {}
+  bool begin_write(const Tensor& value) override {
+    if (value.raw() == old_) return true;
+    copied.set_value();
+    // Only who would lose its update comes before this has passed.
+    written.get_future().wait_for(std::chrono::milliseconds(50));
+    return true;
+  }
+  std::promise<void> copied, written;
+
+ private:
+  const void* const old_;
+};
+
+void add(VariableWrite&& write, float n) { std::atomic_ref(*write.data<float>()).fetch_add(n); }
+
+TEST(Variable, AnUpdateWaitsForTheCopyThatAnotherMakes) {
+  Variable w("w", DType::kFloat);
+  w.assign(Tensor::of<float>({1}, {0}), plain);
+  std::vector<VariableLoan> mine;
+  mine.push_back(std::move(*w.borrow()));
+  StopsAtTheCopy memory(mine[0].value().raw());
+  // The other writer does not know of my loan, so it writes to a copy.
+  std::thread other([&] { add(VariableWrite(w, memory), 1); });
+  memory.copied.get_future().wait();
+  add(VariableWrite(w, plain, mine), 10);
+  memory.written.set_value();
+  other.join();
+  EXPECT_EQ(*w.value().data<float>(), 11);
 }
 
 TEST(Variable, IsNotLentWhileItIsWritten) {
