@@ -74,7 +74,7 @@ class LocalJob {
   double stop_at_ = 0;         // 0: nothing stops us
   std::string stop_reason_;
   int stop_code_ = 0;  // 0: the cause's own
-  bool at_once_ = false, said_waiting_ = false;
+  bool signalled_ = false, at_once_ = false, said_waiting_ = false;
 };
 
 bool is_server(const LocalTask& task) { return task.role() == Role::kServer; }
@@ -210,7 +210,7 @@ void LocalJob::read_signals() {
   pollfd ready{options_.signal_fd, POLLIN, 0};
   while (poll(&ready, 1, 0) == 1 && read(ready.fd, &info, sizeof info) == sizeof info) {
     int signal = static_cast<int>(info.ssi_signo);
-    at_once_ = at_once_ || stop_code_ != 0;
+    at_once_ = at_once_ || stop_code_ != 0 || std::exchange(signalled_, true);
     std::string_view name = signal == SIGINT ? "Ctrl-C" : strsignal(signal);
     if (!at_once_) observer_.note(fmt::format("{}: stopping; once more to kill at once", name));
     stop_because(fmt::format("stopped by {}", name), kExitSignalBase + signal, 0);

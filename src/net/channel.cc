@@ -142,7 +142,7 @@ ShmOpening::ShmOpening(Fd fd, const ChannelOptions& options, std::string peer)
 
 ShmOpening::~ShmOpening() = default;
 
-int ShmOpening::fd() const { return parts_->control->fd(); }
+int ShmOpening::fd() const { return parts_->control ? parts_->control->fd() : -1; }
 
 std::unique_ptr<Channel> ShmOpening::poll() {
   Parts& p = *parts_;

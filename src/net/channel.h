@@ -61,7 +61,7 @@ class ShmOpening {
  public:
   ShmOpening(Fd fd, const ChannelOptions& options, std::string peer);
   ~ShmOpening();
-  int fd() const;
+  int fd() const;  // -1 after poll() has handed it over, or has thrown
   // The channel, once the peer's region is here. Throws Unavailable when the peer is gone.
   std::unique_ptr<Channel> poll();
 

@@ -87,7 +87,7 @@ bool ControlSocket::drain(FunctionRef<void(Event&&)> on_event) {
     if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return true;
     if (n <= 0) return false;
     // The kernel hands out a descriptor together with the first byte of its record.
-    if (Fd fd = fd_in(message)) received_ = std::move(fd);
+    if (Fd fd = fd_in(message)) received_.push_back(std::move(fd));
     input_.append(bytes, size_t(n));
     parse(on_event);
   }
@@ -107,8 +107,11 @@ void ControlSocket::parse(FunctionRef<void(Event&&)> on_event) {
     event.id = *take_fixed64(in);
     if (kind != Kind::kDrop) {
       event.bytes = *take_fixed64(in);
-      event.fd = std::move(received_);
-      if (!event.fd) throw data_loss("{} announced shared memory without passing it", peer_);
+      if (received_.empty()) {
+        throw data_loss("{} announced shared memory without passing it", peer_);
+      }
+      event.fd = std::move(received_.front());
+      received_.pop_front();
     }
     on_event(std::move(event));
   }

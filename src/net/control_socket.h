@@ -4,6 +4,7 @@
 // and its end is the end of the connection.
 
 #include <cstdint>
+#include <deque>
 #include <string>
 
 #include "base/function_ref.h"
@@ -41,7 +42,7 @@ class ControlSocket {
   const Fd fd_;
   const std::string peer_;
   std::string input_;
-  Fd received_;
+  std::deque<Fd> received_;  // of records that are not whole yet, in their order
 };
 
 }  // namespace capstan

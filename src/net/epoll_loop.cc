@@ -87,7 +87,7 @@ void EpollLoop::modify(int fd, uint32_t events, Source* source) {
 }
 
 void EpollLoop::remove(int fd, Source* source) {
-  CAPSTAN_CHECK(::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, fd, nullptr) == 0);
+  if (fd >= 0) CAPSTAN_CHECK(::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, fd, nullptr) == 0);
   std::erase(hot_, source);
   for (auto& event : ready_) {
     if (event.first == source) event.first = nullptr;

@@ -44,7 +44,7 @@ class EpollLoop final : public Loop {
   // On the loop's thread, or while it does not run.
   void add(int fd, uint32_t events, Source* source);
   void modify(int fd, uint32_t events, Source* source);
-  void remove(int fd, Source* source);
+  void remove(int fd, Source* source);  // -1: the descriptor is closed already
   // The source had something to do: more may follow soon.
   void touch(Source* source);
 

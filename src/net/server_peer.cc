@@ -137,6 +137,7 @@ bool ServerPeer::pump() {
   Message message;
   int handled = 0;
   while (handled < kMessagesPerTurn && !paused() && channel_->read(message)) {
+    reap();
     handle(std::move(message));
     ++handled;
   }
@@ -144,6 +145,12 @@ bool ServerPeer::pump() {
   turn_over_ = handled == kMessagesPerTurn;
   update_interest();
   return worked || handled > 0 || channel_->bytes_read() != before;
+}
+
+// Who asks again is done with what we showed it: a variable that was lent can be changed in place.
+void ServerPeer::reap() {
+  std::lock_guard lock(out_mutex_);
+  channel_->reap();
 }
 
 void ServerPeer::handle(Message&& message) {

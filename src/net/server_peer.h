@@ -66,6 +66,7 @@ class ServerPeer final : public Peer,
   void after_handshake();
   void open(std::unique_ptr<Channel> channel);
   bool pump();
+  void reap();
   void handle(Message&& message);
   bool flush();
   void encode(OutFrame& frame, Message& message);
