@@ -122,6 +122,13 @@ class ProgramImpl : public Program {
       throw internal_error("a segment of {} inputs was called with {}", piece_.args.size(),
                            inputs.size());
     }
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      const DType wanted = piece_.args[i]->output_type(0);
+      if (inputs[i].dtype() != wanted) {
+        throw invalid_argument("input {} of a segment is {}, it came as {}", i, dtype_name(wanted),
+                               dtype_name(inputs[i].dtype()));
+      }
+    }
     std::unique_lock lock(mutex_);
     Slot& slot = find_slot(inputs);
     std::unique_ptr<Frame> frame;
@@ -146,11 +153,20 @@ class ProgramImpl : public Program {
     for (auto& slot : slots_) {
       if (fits(*slot->layout, inputs)) return *(last_ = slot.get());
     }
+    check_shapes(inputs);
     if (slots_.size() >= kMaxLayouts) return dynamic_slot();
     std::vector<Shape> shapes;
     for (const Tensor& t : inputs) shapes.push_back(t.shape());
     slots_.push_back(std::make_unique<Slot>(Slot{layout_for(std::move(shapes)), {}}));
     return *(last_ = slots_.back().get());
+  }
+
+  void check_shapes(std::span<const Tensor> inputs) const {
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      if (inputs[i].shape().compatible_with(declared_[i])) continue;
+      throw invalid_argument("input {} of a segment has shape {} where {} was declared", i,
+                             inputs[i].shape(), declared_[i]);
+    }
   }
 
   Slot& dynamic_slot() {
