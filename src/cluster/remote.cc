@@ -98,7 +98,29 @@ Message RemoteTasks::exchange(int task, Message message) {
   }
 }
 
+void RemoteTasks::forget(int task, uint64_t segment) {
+  Target& target = *targets_[size_t(task)];
+  std::lock_guard lock(target.mutex);
+  target.forgotten.push_back(segment);
+}
+
+void RemoteTasks::tell_forgotten(int task) {
+  std::vector<uint64_t> segments;
+  {
+    Target& target = *targets_[size_t(task)];
+    std::lock_guard lock(target.mutex);
+    segments.swap(target.forgotten);
+  }
+  for (uint64_t segment : segments) {
+    Message message;
+    message.type = uint8_t(MessageType::kForget);
+    message.call = segment;
+    exchange(task, std::move(message));
+  }
+}
+
 uint64_t RemoteTasks::ship(int task, const Piece& piece) {
+  tell_forgotten(task);
   Message message;
   message.type = uint8_t(MessageType::kShip);
   {
@@ -172,6 +194,7 @@ RemoteStep::~RemoteStep() {
   for (Line& l : lines_) {
     if (!l.broken && !l.waiting.empty()) give_up(l);
     if (l.broken) continue;
+    l.lane->resume();  // it may have been cancelled when all its replies were here
     // The session was closed while this step had its only lane to the task.
     if (tasks_.closed())
       tasks_.say_close(*l.lane);
@@ -204,6 +227,7 @@ RemoteStep::Line& RemoteStep::line(int task) {
   }
   std::unique_ptr<Lane> lane = tasks_.borrow(task);
   std::lock_guard lock(mutex_);
+  if (cancelled_) throw cancelled("the session was closed during this step");
   lines_.push_back({task, std::move(lane), {}, false});
   return lines_.back();
 }
@@ -235,7 +259,11 @@ void RemoteStep::send(int task, Message message) {
 bool RemoteStep::take(Line& l, Reply& reply) {
   Message message;
   if (!l.lane->try_receive(message)) return false;
-  std::erase(l.waiting, message.call);
+  if (std::erase(l.waiting, message.call) == 0) {
+    l.broken = true;
+    throw data_loss("a reply to call {}, which was not made", message.call)
+        .at_task(tasks_.name(l.task));
+  }
   --waiting_;
   if (message.type == kErrorMessage) throw error_of(message).at_task(tasks_.name(l.task));
   reply.token = message.call;
@@ -243,29 +271,38 @@ bool RemoteStep::take(Line& l, Reply& reply) {
   return true;
 }
 
-bool RemoteStep::woken() {
+bool RemoteStep::begin_wait() {
   std::lock_guard lock(mutex_);
   if (cancelled_) throw cancelled("the session was closed during this step");
+  waits_ = !std::exchange(woken_, false);
+  return waits_;
+}
+
+// True when it was woken, which the next begin_wait() tells.
+bool RemoteStep::end_wait() {
+  std::lock_guard lock(mutex_);
+  waits_ = false;
+  if (cancelled_) throw cancelled("the session was closed during this step");
   if (!woken_) return false;
-  woken_ = false;
   for (Line& l : lines_) l.lane->resume();
   return true;
 }
 
-bool RemoteStep::wait(Reply& reply, Deadline deadline) {
+bool RemoteStep::wait(Reply& reply, const WaitOptions& options) {
   for (;;) {
-    if (woken()) return false;
     pending_.clear();
     for (Line& l : lines_) {
       if (!l.waiting.empty()) pending_.push_back(l.lane.get());
     }
+    if (!begin_wait()) return false;
     size_t index = 0;
     try {
-      index = tasks_.transport_.wait_any(pending_, {deadline, tasks_.options_.on_wait});
+      index = tasks_.transport_.wait_any(pending_, options);
     } catch (const Error& e) {
-      if (e.code() == Code::kCancelled && woken()) return false;
+      if (end_wait() && e.code() == Code::kCancelled) continue;
       throw;
     }
+    end_wait();
     for (Line& l : lines_) {
       if (l.lane.get() == pending_[index] && take(l, reply)) return true;
     }
@@ -275,6 +312,8 @@ bool RemoteStep::wait(Reply& reply, Deadline deadline) {
 void RemoteStep::wake() {
   std::lock_guard lock(mutex_);
   woken_ = true;
+  // Who does not wait looks before it does; a lane that is sending must not be disturbed.
+  if (!waits_) return;
   for (Line& l : lines_) l.lane->cancel();
 }
 

@@ -41,6 +41,8 @@ class RemoteTasks {
   // Sends the piece to the task and returns the id that calls use. Throws Aborted when the task was
   // restarted since this session first spoke to it: what it held is gone.
   uint64_t ship(int task, const Piece& piece);
+  // The task lets go of the piece, at the next time that one is shipped to it. Any thread.
+  void forget(int task, uint64_t segment);
   void reset(int task, const std::vector<std::string>& containers);
   // One request and its answer; throws the Error that the task answered with.
   Message exchange(int task, Message message);
@@ -59,11 +61,13 @@ class RemoteTasks {
     bool opened = false;
     uint64_t incarnation = 0;
     uint64_t next_segment = 1;
+    std::vector<uint64_t> forgotten;  // segments that the task still has
   };
 
   void give_back(int task, std::unique_ptr<Lane> lane);
   std::unique_ptr<Lane> connect(int task);
   void open_on(int task, Lane& lane);
+  void tell_forgotten(int task);
   void close_on(Target& target);
   void say_close(Lane& lane);
   bool closed();
@@ -97,7 +101,7 @@ class RemoteStep {
   };
   // Waits for the next reply; false when wake() was called instead. Throws the Error that a task
   // answered with, or that ended a lane, with the task's name in it.
-  bool wait(Reply& reply, Deadline deadline);
+  bool wait(Reply& reply, const WaitOptions& options);
   // From any thread: the next or present wait() returns false.
   void wake();
   // From any thread: the next or present wait() throws Cancelled.
@@ -113,13 +117,15 @@ class RemoteStep {
   Line& line(int task);
   bool take(Line& line, Reply& reply);
   void give_up(Line& line);
-  bool woken();
+  bool begin_wait();
+  bool end_wait();
 
   RemoteTasks& tasks_;
   std::vector<Line> lines_;
   std::vector<Lane*> pending_;  // scratch for wait()
   int waiting_ = 0;
-  std::mutex mutex_;  // guards the next two, and the lanes' cancel()
+  std::mutex mutex_;  // guards the next three, and the lanes' cancel()
+  bool waits_ = false;
   bool woken_ = false;
   bool cancelled_ = false;
 };

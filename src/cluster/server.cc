@@ -106,7 +106,9 @@ class TaskServer : public Server {
   void stop() override {
     service_->stop();
     loop_->stop();
-    if (thread_.joinable() && thread_.get_id() != std::this_thread::get_id()) thread_.join();
+    if (!thread_.joinable() || thread_.get_id() == std::this_thread::get_id()) return;
+    thread_.join();
+    service_->finish();
   }
 
   void leave() override {

@@ -133,7 +133,7 @@ void Service::call(const std::shared_ptr<Peer>& peer, Message&& message) {
     Cancellation never;
     return reply(*peer, message, program->run(message.tensors, never));
   }
-  heavy_.post([peer, program, message = std::move(message), task = task_] {
+  heavy_->post([peer, program, message = std::move(message), task = task_] {
     try {
       Cancellation never;
       reply(*peer, message, program->run(message.tensors, never));
@@ -243,6 +243,8 @@ void Service::wait_until_all_left() {
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [&] { return stopped_ || all_left(); });
 }
+
+void Service::finish() { heavy_.reset(); }
 
 void Service::stop() {
   if (auto master = this->master()) master->stop();

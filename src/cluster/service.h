@@ -2,7 +2,8 @@
 
 // A task as its peers see it: keeps their sessions and pieces, runs what they call, counts who has
 // joined the job and who has left it. Everything here happens on the server's one control thread,
-// but for the ends of calls that had to wait.
+// but for pieces that take long, which have a thread of their own, and the ends of calls that had
+// to wait.
 
 #include <atomic>
 #include <condition_variable>
@@ -46,6 +47,8 @@ class Service : public Handler {
   // Blocks until every worker and chief of the spec has joined and left in good order, or stop().
   void wait_until_all_left();
   void stop();
+  // Ends what still runs. After the control thread has ended.
+  void finish();
   void set_master(std::shared_ptr<Master> master);
   uint64_t messages() const { return messages_.load(std::memory_order_relaxed); }
 
@@ -83,7 +86,8 @@ class Service : public Handler {
   const std::shared_ptr<TaskState> task_;
   std::unordered_map<uint64_t, OpenSession> sessions_;
   std::unordered_map<uint64_t, std::shared_ptr<Waiting>> waiting_;  // by peer
-  Poster heavy_;  // runs segments that would keep the control thread too long
+  std::unique_ptr<Poster> heavy_ =
+      std::make_unique<Poster>();  // runs segments that would keep the control thread too long
   std::atomic<uint64_t> messages_{0};
 
   mutable std::mutex mutex_;  // guards the rest

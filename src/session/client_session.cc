@@ -112,7 +112,7 @@ RunResult ClientSession::run(const Executable& executable, std::span<const Tenso
   message.tensors.assign(feeds.begin(), feeds.end());
   step.send(0, std::move(message));
   RemoteStep::Reply reply;
-  while (!step.wait(reply, deadline)) continue;
+  while (!step.wait(reply, {deadline, options_.on_wait})) continue;
   if (reply.outputs.size() != executable.by_name->fetches.size())
     throw data_loss("{} answered with {} values where {} were fetched", options_.target,
                     reply.outputs.size(), executable.by_name->fetches.size());

@@ -107,6 +107,8 @@ void Conductor::complete(int number, std::vector<Tensor> outputs) {
                          part.outputs);
   }
   outputs_[size_t(number)] = std::move(outputs);
+  waits_for_[size_t(number)] = -1;
+  quiet_since_ = {};
   ++finished_;
   let_go_of_inputs(part);
   for (int next : part.next) {
@@ -144,7 +146,33 @@ void Conductor::wait() {
   if (blocked_ && take_letter()) return;
   if (!remote_ || remote_->idle()) return wait_for_letter();
   RemoteStep::Reply reply;
-  if (remote_->wait(reply, deadline_)) complete(int(reply.token), std::move(reply.outputs));
+  if (remote_->wait(reply, {deadline_, on_wait_}))
+    complete(int(reply.token), std::move(reply.outputs));
+}
+
+// Several times a second while nothing happens. Says what is waited for after five seconds, and
+// then ever more rarely.
+void Conductor::on_wait() {
+  if (options_.on_wait) options_.on_wait();
+  if (!options_.on_notice) return;
+  const Deadline now = std::chrono::steady_clock::now();
+  if (quiet_since_ == Deadline{}) {
+    quiet_since_ = now;
+    next_notice_ = now + options_.notice_after;
+  } else if (now >= next_notice_) {
+    auto waited = std::chrono::round<std::chrono::seconds>(now - quiet_since_);
+    options_.on_notice(
+        fmt::format("a step has been waiting for {} s for {}", waited.count(), waited_for()));
+    next_notice_ = now + (now - quiet_since_);
+  }
+}
+
+std::string Conductor::waited_for() const {
+  std::string out;
+  for (size_t i = 0; i < executable_.parts.size(); ++i) {
+    if (waits_for_[i] == 0) out += (out.empty() ? "" : ", ") + executable_.parts[i].label;
+  }
+  return out;
 }
 
 void Conductor::wait_for_letter() {
@@ -157,7 +185,7 @@ void Conductor::wait_for_letter() {
     mailbox_->arrived.wait_for(lock, kSlice);
     if (!mailbox_->letters.empty()) return;
     lock.unlock();
-    if (options_.on_wait) options_.on_wait();
+    on_wait();
     lock.lock();
   }
 }

@@ -55,6 +55,8 @@ class Conductor {
   bool take_letter();
   void wait();
   void wait_for_letter();
+  void on_wait();
+  std::string waited_for() const;
   RunResult result();
 
   const Executable& executable_;
@@ -64,12 +66,14 @@ class Conductor {
   const Deadline deadline_;
   std::shared_ptr<Mailbox> mailbox_;
   std::unique_ptr<RemoteStep> remote_;
-  std::vector<int> waits_for_, takers_;
+  const std::function<void()> on_wait_ = [this] { on_wait(); };
+  std::vector<int> waits_for_, takers_;  // a part that has ended waits for -1
   std::vector<int> ready_remote_, ready_local_;
   std::vector<std::vector<Tensor>> outputs_;
   std::vector<std::shared_ptr<void>> frames_;  // by part; what its outputs lie in
   size_t finished_ = 0;
-  int blocked_ = 0;  // local parts under way
+  int blocked_ = 0;                               // local parts under way
+  Deadline quiet_since_ = {}, next_notice_ = {};  // nothing has ended since; zero: unknown
 };
 
 }  // namespace capstan

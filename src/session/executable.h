@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "cluster/protocol.h"
@@ -19,6 +20,7 @@ class Executable {
     int task = 0;
     std::shared_ptr<Program> program;  // local parts
     uint64_t shipped = 0;              // remote parts: the id of the piece on its task
+    std::shared_ptr<void> lease;       // and with its end the task may let go of it
     std::vector<Source> inputs;
     std::vector<int> next;    // parts that wait for this one
     int waits_for = 0;        // how many parts this one waits for
@@ -26,6 +28,7 @@ class Executable {
     int takers = 0;           // parts that take its outputs, and the caller if it fetches some
     int outputs = 0;
     bool blocking = false;
+    std::string label;  // what is said of a step that waits for it
   };
 
   std::vector<Output> feeds;

@@ -58,7 +58,8 @@ bool filter_matches(const std::string& filter, const std::string& job, int task)
 
 class Session::Impl {
  public:
-  Impl(Graph& graph, SessionOptions options) : graph_(graph), options_(std::move(options)) {
+  Impl(Graph& graph, SessionOptions options)
+      : graph_(graph), options_(with_notice(std::move(options))) {
     session_state_ = std::make_shared<SessionState>();
     if (options_.server) {
       join_cluster();
@@ -148,6 +149,13 @@ class Session::Impl {
     const uint64_t id_;
   };
 
+  static SessionOptions with_notice(SessionOptions options) {
+    if (!options.on_notice && options.server) {
+      options.on_notice = options.server->options().on_notice;
+    }
+    return options;
+  }
+
   void make_own_task() {
     int threads = options_.threads > 0 ? options_.threads : kernel_threads(1);
     task_ = std::make_shared<TaskState>(placement_.tasks[0], threads, posix_files(),
@@ -171,8 +179,8 @@ class Session::Impl {
     remote.session = random.u64();
     remote.incarnation = server.incarnation();
     remote.on_wait = options_.on_wait;
-    remote.on_notice = options_.on_notice ? options_.on_notice : server.options().on_notice;
-    remote_ = std::make_unique<RemoteTasks>(server.transport(), std::move(remote));
+    remote.on_notice = options_.on_notice;
+    remote_ = std::make_shared<RemoteTasks>(server.transport(), std::move(remote));
   }
 
   void add_task(Server& server, const std::string& job, int index, RemoteOptions& remote) {
@@ -206,6 +214,7 @@ class Session::Impl {
     part.task = segment.task;
     part.inputs = segment.inputs;
     part.blocking = segment.blocking;
+    part.label = label_of(segment);
     part.waits_for = int(segment.after.size());
     part.outputs = int(segment.piece.outputs.size());
     for (int before : segment.after) executable.parts[size_t(before)].next.push_back(int(number));
@@ -214,8 +223,27 @@ class Session::Impl {
                                    options_of(plan, int(number)));
     } else {
       part.shipped = remote_->ship(segment.task, segment.piece);
+      part.lease = lease_of(segment.task, part.shipped);
     }
     executable.parts.push_back(std::move(part));
+  }
+
+  // The ops that may wait for others, else the task.
+  std::string label_of(const Segment& segment) const {
+    const std::string& task = placement_.tasks[size_t(segment.task)];
+    std::string ops;
+    for (int id = 0; id < segment.piece.graph->size(); ++id) {
+      const Node& node = segment.piece.graph->node(id);
+      if (node.def().blocking)
+        ops += fmt::format("{}{} '{}'", ops.empty() ? "" : ", ", node.op(), node.name());
+    }
+    return ops.empty() ? task : fmt::format("{} on {}", ops, task);
+  }
+
+  std::shared_ptr<void> lease_of(int task, uint64_t shipped) const {
+    return {nullptr, [weak = std::weak_ptr(remote_), task, shipped](void*) {
+              if (auto remote = weak.lock()) remote->forget(task, shipped);
+            }};
   }
 
   // What other tasks take is computed where they can see it.
@@ -274,7 +302,7 @@ class Session::Impl {
   std::shared_ptr<Poster> poster_;
   std::shared_ptr<TaskState> task_;
   std::shared_ptr<SessionState> session_state_;
-  std::unique_ptr<RemoteTasks> remote_;
+  std::shared_ptr<RemoteTasks> remote_;
   std::unique_ptr<ClientSession> client_;
   Cancellation cancellation_;
   std::atomic<bool> closed_{false};

@@ -7,6 +7,7 @@
 //   session.run({}, {}, {init});
 //   Tensor loss = session.run({{x, batch}}, {loss_output})[0];
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <span>
@@ -39,8 +40,9 @@ struct SessionOptions {
   // Called while a run waits, at least five times a second and after every signal; may throw to
   // abandon the run (Python checks for Ctrl-C here).
   std::function<void()> on_wait;
-  // Told in one line what the session has been waiting for, every 5 s.
+  // Told in one line what the session has been waiting for so long, and ever more rarely again.
   std::function<void(const std::string&)> on_notice;
+  std::chrono::milliseconds notice_after{5000};
 };
 
 struct RunOptions {

@@ -4,7 +4,10 @@
 #include <condition_variable>
 #include <deque>
 #include <mutex>
+#include <system_error>
 #include <thread>
+
+#include "base/error.h"
 
 namespace capstan {
 
@@ -24,8 +27,13 @@ void StepThreads::post(std::function<void()> task) {
   std::lock_guard lock(state_->mutex);
   state_->tasks.push_back(std::move(task));
   if (state_->tasks.size() <= state_->idle) return state_->changed.notify_all();
-  ++state_->threads;
-  std::thread([state = state_] { serve(state); }).detach();
+  try {
+    std::thread([state = state_] { serve(state); }).detach();
+  } catch (const std::system_error& e) {
+    state_->tasks.pop_back();
+    throw resource_exhausted("cannot start a thread for a client's step: {}", e.what());
+  }
+  ++state_->threads;  // it waits for the lock
 }
 
 void StepThreads::serve(const std::shared_ptr<State>& state) {

@@ -136,6 +136,87 @@ TEST_P(Cluster, AnEnqueueAndADequeueMeetAcrossTasks) {
   EXPECT_EQ(*session.run({}, {got}, {&put})[0].data<float>(), 7);
 }
 
+TEST_P(Cluster, AStepGoesOnWithOtherTasksAfterItWaitedForItsOwnQueue) {
+  TestCluster cluster(1, 1, GetParam());
+  Graph g(standard_catalog());
+  const std::vector<DType> types = {DType::kFloat};
+  VariableRef total;
+  {
+    auto device = g.device("/job:ps/task:0");
+    total = make_variable(g, Tensor::scalar<float>(1), VariableOptions{.name = "total"});
+  }
+  Output queue = g.add("FIFOQueueV2", {}, {{"component_types", types}, {"shared_name", "own"}});
+  Output got = g.add("QueueDequeueV2", {queue}, {{"component_types", types}});
+  Output sum = g.add("AddV2", {got, total.read});
+  Output to_server[] = {total.ref, sum};
+  Node& push = g.add_node("Assign", to_server);
+  Output to_queue[] = {queue, g.constant(Tensor::scalar<float>(10))};
+  Node& put = g.add_node("QueueEnqueueV2", to_queue);
+
+  Session other(g, cluster.session_on("worker", 0));
+  SessionOptions options = cluster.session_on("worker", 0);
+  bool blocked = false;
+  options.on_wait = [&] {
+    if (std::exchange(blocked, false)) other.run({}, {}, {&put});
+  };
+  Session session(g, options);
+  session.run({}, {}, {total.initializer});
+  for (float expected : {11.0f, 21.0f, 31.0f}) {
+    blocked = true;
+    EXPECT_EQ(*session.run({}, {sum}, {&push})[0].data<float>(), expected);
+    EXPECT_EQ(*session.run({}, {total.read})[0].data<float>(), expected);
+  }
+}
+
+TEST_P(Cluster, AStepThatGetsNoFurtherSaysWhatItWaitsForAndWhere) {
+  TestCluster cluster(1, 1, GetParam());
+  Graph g(standard_catalog());
+  const std::vector<DType> types = {DType::kFloat};
+  Output queue, got;
+  {
+    auto device = g.device("/job:ps/task:0");
+    queue = g.add("FIFOQueueV2", {}, {{"component_types", types}, {"shared_name", "q"}});
+    got = g.add("QueueDequeueV2", {queue}, {{"component_types", types}});
+  }
+  Output inputs[] = {queue, g.constant(Tensor::scalar<float>(7))};
+  Node& put = g.add_node("QueueEnqueueV2", inputs);
+  Session other(g, cluster.session_on("worker", 0));
+  std::vector<std::string> notices;
+  SessionOptions options = cluster.session_on("worker", 0);
+  options.notice_after = std::chrono::milliseconds(1);
+  options.on_notice = [&](const std::string& line) {
+    notices.push_back(line);
+    other.run({}, {}, {&put});
+  };
+  Session session(g, options);
+  EXPECT_EQ(*session.run({}, {got})[0].data<float>(), 7);
+  ASSERT_FALSE(notices.empty());
+  EXPECT_THAT(notices[0], ::testing::EndsWith("for QueueDequeueV2 'QueueDequeueV2' on "
+                                              "/job:ps/task:0"));
+}
+
+TEST_P(Cluster, PiecesOfPlansThatAreGoneAreForgotten) {
+  TestCluster cluster(1, 1, GetParam());
+  Graph g(standard_catalog());
+  std::vector<Output> values;
+  {
+    auto device = g.device("/job:ps/task:0");
+    VariableRef v = make_variable(g, Tensor::scalar<float>(1), VariableOptions{.name = "v"});
+    for (int i = 0; i < 260; ++i)
+      values.push_back(g.add("AddV2", {v.read, g.constant(Tensor::scalar<float>(float(i)))}));
+    Session(g, cluster.session_on("worker", 0)).run({}, {}, {v.initializer});
+  }
+  Session session(g, cluster.session_on("worker", 0));
+  auto server = cluster.server("ps", 0);
+  uint64_t most = 0;
+  for (const Output& value : values) {
+    const uint64_t before = server->messages();
+    session.run({}, {value});
+    most = std::max(most, server->messages() - before);
+  }
+  EXPECT_GT(most, 200u) << "when the session lets go of its plans the server hears of it";
+}
+
 TEST_P(Cluster, CloseEndsACallThatIsBlockedOnAnotherTaskAtOnce) {
   TestCluster cluster(1, 1, GetParam());
   Graph g(standard_catalog());
