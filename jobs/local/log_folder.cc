@@ -1,9 +1,11 @@
 #include "jobs/local/log_folder.h"
 
 #include <fmt/format.h>
+#include <signal.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdlib>
 #include <ctime>
 #include <vector>
@@ -31,13 +33,22 @@ std::string time_text() {
   return {text, std::strftime(text, sizeof text, "%Y%m%d-%H%M%S", &local)};
 }
 
+// Names are "date-time-pid"; a pid that was given anew only keeps a folder for longer.
+bool still_runs(const fs::path& run) {
+  const std::string name = run.filename();
+  const long pid = std::strtol(name.c_str() + name.rfind('-') + 1, nullptr, 10);
+  return pid > 0 && (kill(pid_t(pid), 0) == 0 || errno == EPERM);
+}
+
 // The names begin with the time, so their order is their age.
 void remove_oldest(const fs::path& runs) {
   std::vector<fs::path> all;
   std::error_code error;
   for (const auto& entry : fs::directory_iterator(runs, error)) all.push_back(entry.path());
   std::sort(all.begin(), all.end());
-  for (size_t i = 0; i + kRunsKept < all.size(); ++i) fs::remove_all(all[i], error);
+  for (size_t i = 0; i + kRunsKept < all.size(); ++i) {
+    if (!still_runs(all[i])) fs::remove_all(all[i], error);
+  }
 }
 
 }  // namespace

@@ -180,7 +180,7 @@ bool RemoteTasks::closed() {
   return closed_;
 }
 
-RemoteStep::RemoteStep(RemoteTasks& tasks) : tasks_(tasks) {
+RemoteStep::RemoteStep(RemoteTasks& tasks, Deadline deadline) : tasks_(tasks), deadline_(deadline) {
   std::lock_guard lock(tasks_.mutex_);
   if (tasks_.closed_) throw cancelled("the session is closed");
   tasks_.steps_.push_back(this);
@@ -247,7 +247,7 @@ void RemoteStep::send(int task, Message message) {
   message.incarnation = tasks_.options_.incarnation;
   tasks_.calls_.fetch_add(1, std::memory_order_relaxed);
   try {
-    l.lane->send(message, {kNoDeadline, tasks_.options_.on_wait});
+    l.lane->send(message, {deadline_, tasks_.options_.on_wait});
   } catch (const Error& e) {
     l.broken = true;
     throw e.at_task(tasks_.name(task));

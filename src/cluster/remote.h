@@ -85,7 +85,8 @@ class RemoteTasks {
 // The calls of one step. Used by one thread, but for wake().
 class RemoteStep {
  public:
-  explicit RemoteStep(RemoteTasks& tasks);
+  // Requests must have left by the deadline; wait() has one of its own.
+  RemoteStep(RemoteTasks& tasks, Deadline deadline);
   // Calls still under way are cancelled, and their tasks have given them up before this returns; a
   // task that does not answer at once loses its lane, which cancels them too.
   ~RemoteStep();
@@ -121,6 +122,7 @@ class RemoteStep {
   bool end_wait();
 
   RemoteTasks& tasks_;
+  const Deadline deadline_;
   std::vector<Line> lines_;
   std::vector<Lane*> pending_;  // scratch for wait()
   int waiting_ = 0;

@@ -301,7 +301,7 @@ class LayoutMaker {
 
   static bool writes(const Node& node, const Node& variable) {
     for (size_t i = 0; i < node.inputs().size(); ++i) {
-      if ((node.def().writes >> i & 1) && node.input(int(i)).node == &variable) return true;
+      if (node.def().writes_input(i) && node.input(int(i)).node == &variable) return true;
     }
     return false;
   }

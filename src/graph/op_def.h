@@ -89,6 +89,7 @@ struct OpDef {
   bool allows_uninitialized_ref = false;  // Assign, IsVariableInitialized
   // Which ref inputs are written, as a bit mask over the inputs. 0 for ops that only read them.
   uint32_t writes = 0;
+  constexpr bool writes_input(size_t i) const { return i < 32 && (writes >> i & 1); }
 
   // Inputs for the derived checks, for example "float[2,3] float[3,4] transpose_a=true". Values are
   // drawn from a seed in [-1,1], or as "float[3]{1,2,3}", or within bounds as "float[3](0.5,2)".

@@ -25,7 +25,13 @@ Tensor SharedArena::try_allocate(DType dtype, const Shape& shape, Sharing sharin
     throw resource_exhausted("a tensor of shape {} is too large for shared memory", shape);
   }
   bytes = round_up(std::max<size_t>(bytes, 1), kLine);
-  char* data = take(bytes, sharing);
+  char* data = nullptr;
+  try {
+    data = take(bytes, sharing);
+  } catch (const Error& e) {
+    // A host that has no more descriptors or memory to share: the bytes can travel in a frame.
+    if (sharing != Sharing::kFrozen || e.code() != Code::kResourceExhausted) throw;
+  }
   if (!data) return {};
   std::shared_ptr<void> owner(
       data, [self = shared_from_this()](void* p) { self->give_back(static_cast<char*>(p)); });

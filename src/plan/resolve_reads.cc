@@ -50,7 +50,7 @@ class ReadResolver {
       if (!is_op(int(i))) continue;
       const Node& node = *at(int(i)).node;
       for (size_t k = 0; k < node.inputs().size(); ++k) {
-        if (!(node.def().writes >> k & 1)) continue;
+        if (!node.def().writes_input(k)) continue;
         if (Node* v = variable_of(node.input(int(k)))) {
           bit_of_.try_emplace(int(i), int(bit_of_.size()));
           auto& list = writes_[variable_key(*v)];

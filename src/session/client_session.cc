@@ -104,7 +104,7 @@ void ClientSession::open() {
 RunResult ClientSession::run(const Executable& executable, std::span<const Tensor> feeds,
                              Deadline deadline) {
   open();
-  RemoteStep step(tasks_);
+  RemoteStep step(tasks_, deadline);
   Message message;
   message.type = uint8_t(MessageType::kRun);
   message.call = 1;

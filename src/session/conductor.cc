@@ -20,7 +20,7 @@ Conductor::Conductor(const Executable& executable, std::span<const Tensor> feeds
     if (waits_for_[i] == 0)
       (executable.parts[i].task ? ready_remote_ : ready_local_).push_back(int(i));
     if (executable.parts[i].task && !remote_)
-      remote_ = std::make_unique<RemoteStep>(*remote_tasks_);
+      remote_ = std::make_unique<RemoteStep>(*remote_tasks_, deadline_);
   }
   mailbox_->wake = remote_.get();
 }

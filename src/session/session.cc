@@ -103,7 +103,8 @@ class Session::Impl {
                 const RunOptions& run_options) {
     if (closed()) throw cancelled("the session is closed");
     executable.check_feeds(feeds);
-    if (executable.simple) return run_simple(executable, feeds);
+    const bool bounded = run_options.timeout_ms || run_options.cancellation;
+    if (executable.simple && !bounded) return run_simple(executable, feeds);
     Deadline deadline = run_options.timeout_ms
                             ? deadline_in(std::chrono::milliseconds(run_options.timeout_ms))
                             : kNoDeadline;
