@@ -1,7 +1,6 @@
 #pragma once
 
-// The one place where bytes that another thread may be writing are read: variables without locking.
-// A reader may see a half-applied update, as in TensorFlow; the thread sanitizer is told so here.
+// Reads of variables without locking; see base/unlocked_copy.h.
 
 #include "tensor/tensor.h"
 

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "base/bytes.h"
+#include "base/unlocked_copy.h"
 #include "net/frame.h"
 
 namespace capstan {
@@ -55,7 +56,8 @@ void OutFrame::put(const void* data, size_t bytes) {
     return;
   }
   size_t offset = scratch_.size();
-  scratch_.append(static_cast<const char*>(data), bytes);
+  scratch_.resize(offset + bytes);
+  copy_unlocked(data, scratch_.data() + offset, bytes);
   put_scratch(offset);
 }
 
