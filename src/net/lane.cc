@@ -32,9 +32,8 @@ class Spin {
     return true;
   }
   void moved() {
-    if (!std::exchange(waited_, false)) return;
     const Deadline now = steady_clock::now();
-    patience_.waited(now - since_);
+    if (std::exchange(waited_, false)) patience_.waited(now - since_);
     since_ = now;
   }
 
