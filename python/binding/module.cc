@@ -15,6 +15,7 @@ NB_MODULE(_capstan, m) {
   capstan::bind_catalog(m);
   capstan::bind_settings(m);
   capstan::bind_build(m);
+  capstan::bind_composites(m);
   capstan::bind_optimizers(m);
   capstan::bind_builders(m);
   capstan::bind_files(m);

@@ -11,12 +11,6 @@
 namespace capstan {
 namespace {
 
-// A number or a tensor.
-Hyper hyper_of(nb::handle value) {
-  if (nb::isinstance<TensorHandle>(value)) return output_of(value);
-  return nb::cast<double>(value);
-}
-
 // The steps of an optimizer that a program wrote: methods of a Python object, which owns this one.
 class PythonOptimizer : public Optimizer {
  public:

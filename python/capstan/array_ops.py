@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from capstan import convert, dtypes
+from capstan import _capstan, convert, dtypes
+from capstan import graph as graphs
 from capstan.apply import apply_op
 from capstan.convert import constant, convert_to_tensor
 from capstan.elements import Tensor
@@ -43,26 +44,19 @@ def _shape(input, name=None, out_type=dtypes.int32, optimize=True):
     out_type = dtypes.as_dtype(out_type)
     with name_scope(name, "Shape", [input]) as scope:
         input = convert_to_tensor(input)
-        if optimize and input.shape.is_fully_defined():
-            return constant(input.shape.as_list(), out_type, name=scope)
+        if optimize:
+            return _capstan.shape_of(input, scope, out_type)
         return apply_op("Shape", input=input, out_type=out_type, name=scope)
 
 
 def size(input, name=None, out_type=dtypes.int32):
-    out_type = dtypes.as_dtype(out_type)
     with name_scope(name, "Size", [input]) as scope:
-        input = convert_to_tensor(input)
-        if input.shape.is_fully_defined():
-            return constant(input.shape.num_elements(), out_type, name=scope)
-        return apply_op("Size", input=input, out_type=out_type, name=scope)
+        return _capstan.size_of(convert_to_tensor(input), scope, dtypes.as_dtype(out_type))
 
 
 def rank(input, name=None):
     with name_scope(name, "Rank", [input]) as scope:
-        input = convert_to_tensor(input)
-        if input.shape.ndims is not None:
-            return constant(input.shape.ndims, dtypes.int32, name=scope)
-        return apply_op("Rank", input=input, name=scope)
+        return _capstan.rank_of(convert_to_tensor(input), scope)
 
 
 def reshape(tensor, shape, name=None):
@@ -97,10 +91,7 @@ def transpose(a, perm=None, name="transpose", conjugate=False):
 def _reversed_axes(a):
     if a.shape.ndims is not None:
         return np.arange(a.shape.ndims - 1, -1, -1, dtype=np.int32)
-    from capstan import math_ops
-
-    a_rank = apply_op("Rank", input=a)
-    return (a_rank - 1) - math_ops.range(0, a_rank, 1)
+    return _capstan.reversed_axes(a)
 
 
 # --- Fills --------------------------------------------------------------------------------------
@@ -110,84 +101,34 @@ def fill(dims, value, name=None):
     return apply_op("Fill", dims=dims, value=value, name=name)
 
 
-def _constant_if_small(value, shape, dtype, name):
-    try:
-        if np.prod(shape) < 1000:
-            return constant(value, dtype=dtype, shape=shape, name=name)
-    except (NotImplementedError, TypeError, ValueError):
-        pass  # the shape holds tensors: a Fill it is
-    return None
-
-
-def _filled_with(value_of, default_name):
+def _filled_with(value, default_name):
     def make(shape, dtype=dtypes.float32, name=None):
         dtype = dtypes.as_dtype(dtype).base_dtype
-        value = value_of(dtype)
         with name_scope(name, default_name, [shape]) as scope:
-            shape = _static_shape(shape)
-            if not isinstance(shape, Tensor):
-                small = _constant_if_small(value, shape, dtype, scope)
-                if small is not None:
-                    return small
-                shape = (
-                    convert_to_tensor(
-                        _plain_shape(shape), dtype=dtypes.int32, name="shape_as_tensor"
-                    )
-                    if not _has_tensors(shape)
-                    else convert_to_tensor(shape, dtype=dtypes.int32)
-                )
-            if shape.shape.ndims == 0:
-                shape = reshape(shape, [-1])
-            return fill(shape, constant(value, dtype=dtype), name=scope)
+            shape = convert.static_or_tensor_shape(shape)
+            if isinstance(shape, Tensor):
+                return _capstan.filled_with_tensor(shape, dtype, value, scope)
+            graph = graphs.get_default_graph()
+            return _capstan.filled_with(graph, shape, dtype, value, scope)
 
     make.__name__ = default_name
     return make
 
 
-def _static_shape(shape):
-    return shape.as_list() if isinstance(shape, TensorShape) else shape
-
-
-def _plain_shape(shape):
-    return [int(dim) for dim in (shape if hasattr(shape, "__iter__") else [shape])]
-
-
-def _has_tensors(shape):
-    return isinstance(shape, (list, tuple)) and any(convert.is_tensor(dim) for dim in shape)
-
-
-def _zero(dtype):
-    return "" if dtype is dtypes.string else False if dtype is dtypes.bool else 0
-
-
-zeros = _filled_with(_zero, "zeros")
-ones = _filled_with(lambda dtype: True if dtype is dtypes.bool else 1, "ones")
+zeros = _filled_with(0, "zeros")
+ones = _filled_with(1, "ones")
 
 
 def zeros_like(tensor, dtype=None, name=None, optimize=True):
     with name_scope(name, "zeros_like", [tensor]) as scope:
         tensor = convert_to_tensor(tensor, name="tensor")
-        wanted = tensor.dtype.base_dtype if dtype is None else dtypes.as_dtype(dtype).base_dtype
-        if optimize and tensor.shape.is_fully_defined():
-            return zeros(tensor.shape, dtype=wanted, name=scope)
-        if wanted is not tensor.dtype.base_dtype:
-            return zeros(_shape(tensor, optimize=optimize), dtype=wanted, name=scope)
-        return apply_op("ZerosLike", x=tensor, name=scope)
+        return _capstan.zeros_like(tensor, dtypes.as_dtype(dtype or tensor.dtype), scope)
 
 
 def ones_like(tensor, dtype=None, name=None, optimize=True):
     with name_scope(name, "ones_like", [tensor]) as scope:
         tensor = convert_to_tensor(tensor, name="tensor")
-        if optimize and tensor.shape.is_fully_defined():
-            dims = _ones_shape(tensor)
-        else:
-            dims = _shape(tensor, optimize=False)
-        return ones(dims, dtype=dtype or tensor.dtype.base_dtype, name=scope)
-
-
-def _ones_shape(tensor):
-    with name_scope("Shape"):
-        return convert_to_tensor(tensor.shape, dtype=dtypes.int32)
+        return _capstan.ones_like(tensor, dtypes.as_dtype(dtype or tensor.dtype), scope)
 
 
 def one_hot(indices, depth, on_value=None, off_value=None, axis=None, dtype=None, name=None):
@@ -261,8 +202,7 @@ def split(
     sizes = convert_to_tensor(pieces)
     if sizes.shape.ndims == 0:
         raise ValueError(
-            "Rank-0 tensors are not supported as the num_or_size_splits argument to "
-            "split: give a Python int"
+            "Rank-0 tensors are not supported as the num_or_size_splits argument to split: give a Python int"
         )
     num = sizes.shape.as_list()[0] if num is None else num
     return apply_op(
@@ -386,15 +326,15 @@ def getitem(tensor, keys):
     masks = dict.fromkeys(
         ("begin_mask", "end_mask", "ellipsis_mask", "new_axis_mask", "shrink_axis_mask"), 0
     )
+    begin, end, strides = [], [], []
+    for index, key in enumerate(keys):
+        first, last, step, bits = _index_part(index, key)
+        begin.append(first)
+        end.append(last)
+        strides.append(step)
+        for mask, bit in bits.items():
+            masks[mask] |= bit
     with name_scope(None, "strided_slice", [tensor] + keys) as scope:
-        begin, end, strides = [], [], []
-        for index, key in enumerate(keys):
-            first, last, step, bits = _index_part(index, key)
-            begin.append(first)
-            end.append(last)
-            strides.append(step)
-            for mask, bit in bits.items():
-                masks[mask] |= bit
         packed = [stack(part, name="stack") for part in (begin, end, strides)]
         return apply_op(
             "StridedSlice",
@@ -443,17 +383,7 @@ def pad(tensor, paddings, mode="CONSTANT", name=None, constant_values=0):
 
 def boolean_mask(tensor, mask, name="boolean_mask", axis=None):
     """The rows where the mask is true."""
-    from capstan import math_ops
-
-    with name_scope(name, values=[tensor, mask]):
+    with name_scope(name, values=[tensor, mask]) as scope:
         tensor = convert_to_tensor(tensor, name="tensor")
         mask = convert_to_tensor(mask, name="mask")
-        width, axis = mask.shape.ndims, axis or 0
-        if not width:
-            raise ValueError("mask cannot be scalar, and its rank must be known")
-        leading = math_ops.reduce_prod(shape(tensor)[axis : axis + width], [0])
-        flat = reshape(
-            tensor, concat([shape(tensor)[:axis], [leading], shape(tensor)[axis + width :]], 0)
-        )
-        chosen = squeeze(where(reshape(mask, [-1])), axis=[1])
-        return gather(flat, chosen, axis=axis)
+        return _capstan.boolean_mask(tensor, mask, axis or 0, scope)

@@ -251,3 +251,30 @@ def convert_to_tensor_or_indexed_slices(value, dtype=None, name=None):
 
 def is_tensor(value):
     return _as_existing_quietly(value)
+
+
+def number_or_tensor(value, dtype=None, name=None):
+    """What the engine's composites take: a plain number stays one."""
+    if is_tensor(value) or not np.isscalar(value):
+        return convert_to_tensor(value, dtype=None if is_tensor(value) else dtype, name=name)
+    return float(value)
+
+
+def constant_of(value):
+    """The value of a number or of a tensor that is known beforehand."""
+    known = value._constant_value() if isinstance(value, Tensor) else value
+    if known is None:
+        raise ValueError("%r must be known when the graph is built" % (value,))
+    return known
+
+
+def static_or_tensor_shape(shape):
+    """None, a list of sizes, or a tensor."""
+    if shape is None or is_tensor(shape):
+        return None if shape is None else convert_to_tensor(shape)
+    if isinstance(shape, TensorShape):
+        shape = shape.as_list()
+    sizes = list(shape) if hasattr(shape, "__iter__") else [shape]
+    if any(is_tensor(size) for size in sizes):
+        return convert_to_tensor(sizes)
+    return [int(size) for size in sizes]

@@ -1,11 +1,7 @@
 """Initial values of variables: objects that programs call, configure and subclass."""
 
-import math
-
-import numpy as np
-
-from capstan import array_ops, convert, dtypes, random_ops
-from capstan.shapes import TensorShape
+from capstan import _capstan, array_ops, convert, dtypes, random_ops
+from capstan import graph as graphs
 
 
 class Initializer:
@@ -88,16 +84,6 @@ class RandomUniform(_Drawn):
         super().__init__(minval, maxval, seed, dtype)
 
 
-def _fans(shape):
-    """Inputs and outputs of a layer with weights of this shape."""
-    if not shape:
-        return 1.0, 1.0
-    if len(shape) == 1:
-        return float(shape[0]), float(shape[0])
-    field = float(np.prod(shape[:-2])) if len(shape) > 2 else 1.0
-    return shape[-2] * field, shape[-1] * field
-
-
 class VarianceScaling(_Typed):
     """Numbers whose variance is scale / n, n being a count of inputs, outputs, or their mean."""
 
@@ -114,8 +100,8 @@ class VarianceScaling(_Typed):
             raise ValueError("Argument `scale` must be a positive float. Received: %s" % scale)
         if mode not in ("fan_in", "fan_out", "fan_avg"):
             raise ValueError(
-                "Argument `mode` should be one of ('fan_in', 'fan_out', 'fan_avg'). "
-                "Received: %s" % mode
+                "Argument `mode` should be one of ('fan_in', 'fan_out', 'fan_avg'). Received: %s"
+                % mode
             )
         known = ("normal", "uniform", "truncated_normal", "untruncated_normal")
         if distribution.lower() not in known:
@@ -126,21 +112,17 @@ class VarianceScaling(_Typed):
         self.distribution = distribution.lower()
 
     def __call__(self, shape, dtype=None, partition_info=None):
-        dtype = self._type(dtype)
         whole = shape if partition_info is None else partition_info.full_shape
-        fan_in, fan_out = _fans([int(dim) for dim in TensorShape(whole)])
-        count = {"fan_in": fan_in, "fan_out": fan_out, "fan_avg": (fan_in + fan_out) / 2.0}[
-            self.mode
-        ]
-        scale = self.scale / max(1.0, count)
-        if self.distribution in ("normal", "truncated_normal"):
-            # Cut at two deviations, a normal keeps this much of its own.
-            stddev = math.sqrt(scale) / 0.87962566103423978
-            return random_ops.truncated_normal(shape, 0.0, stddev, dtype, seed=self.seed)
-        if self.distribution == "untruncated_normal":
-            return random_ops.random_normal(shape, 0.0, math.sqrt(scale), dtype, seed=self.seed)
-        limit = math.sqrt(3.0 * scale)
-        return random_ops.random_uniform(shape, -limit, limit, dtype, seed=self.seed)
+        return _capstan.variance_scaling(
+            graphs.get_default_graph(),
+            shape,
+            self._type(dtype),
+            self.scale,
+            self.mode,
+            self.distribution,
+            self.seed,
+            whole,
+        )
 
 
 class GlorotUniform(VarianceScaling):

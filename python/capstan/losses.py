@@ -1,8 +1,8 @@
-"""tf.losses: losses that are weighted, averaged, and kept in a collection."""
+"""tf.losses: losses that are weighted, averaged, and kept in a collection. The formulas are the
+engine's."""
 
-from capstan import array_ops, convert, dtypes, math_ops, nn_ops
+from capstan import _capstan, convert, dtypes, math_ops
 from capstan import graph as graphs
-from capstan.apply import apply_op
 from capstan.graph import GraphKeys, name_scope
 
 
@@ -19,11 +19,66 @@ class Reduction:
         return (cls.NONE, cls.SUM, cls.MEAN, cls.SUM_OVER_BATCH_SIZE, cls.SUM_BY_NONZERO_WEIGHTS)
 
 
-def _safe_mean(total, count):
-    """total / count, and 0 where nothing counts."""
-    something = count > 0
-    safe = array_ops.where(something, count, array_ops.ones_like(count))
-    return array_ops.where(something, total / safe, array_ops.zeros_like(total), name="value")
+_REDUCTIONS = {  # the engine's numbers
+    Reduction.NONE: 0,
+    Reduction.SUM: 1,
+    Reduction.MEAN: 2,
+    Reduction.SUM_OVER_BATCH_SIZE: 3,
+    Reduction.SUM_BY_NONZERO_WEIGHTS: 4,
+}
+
+
+def _loss(default_scope, make, first, second, dtype=None, extra=()):
+    """A loss of labels and predictions, both cast to `dtype` where one is given. `extra` holds the
+    (name, default) of the arguments between the weights and the scope."""
+    parameters = [first, second, "weights"] + [name for name, _ in extra]
+    parameters += ["scope", "loss_collection", "reduction"]
+    defaults = dict(extra, weights=1.0, scope=None, loss_collection=GraphKeys.LOSSES)
+    defaults["reduction"] = Reduction.SUM_BY_NONZERO_WEIGHTS
+
+    def loss(*args, **kwargs):
+        given = _arguments(default_scope, parameters, defaults, args, kwargs)
+        labels, other, weights = (given[name] for name in parameters[:3])
+        if labels is None or other is None:
+            raise ValueError("%s and %s must not be None." % (first, second))
+        with name_scope(given["scope"], default_scope, [other, labels, weights]) as scope:
+            other, labels = (_converted(value, dtype) for value in (other, labels))
+            made = make(
+                labels,
+                other,
+                convert.number_or_tensor(weights),
+                *(given[name] for name, _ in extra),
+                _reduction(given["reduction"]),
+                scope,
+            )
+            add_loss(made, given["loss_collection"])
+            return made
+
+    loss.__name__ = default_scope
+    return loss
+
+
+def _arguments(what, parameters, defaults, args, kwargs):
+    unknown = [name for name in kwargs if name not in parameters]
+    if unknown or len(args) > len(parameters):
+        raise TypeError("%s takes the arguments %s" % (what, ", ".join(parameters)))
+    given = dict(defaults, **dict(zip(parameters, args)))
+    given.update(kwargs)
+    missing = [name for name in parameters if name not in given]
+    if missing:
+        raise TypeError("%s needs the argument '%s'" % (what, missing[0]))
+    return given
+
+
+def _reduction(name):
+    if name not in _REDUCTIONS:
+        raise ValueError("Invalid Reduction Key %s." % name)
+    return _REDUCTIONS[name]
+
+
+def _converted(value, dtype):
+    value = convert.convert_to_tensor(value)
+    return value if dtype is None else math_ops.cast(value, dtype)
 
 
 def compute_weighted_loss(
@@ -33,141 +88,45 @@ def compute_weighted_loss(
     loss_collection=GraphKeys.LOSSES,
     reduction=Reduction.SUM_BY_NONZERO_WEIGHTS,
 ):
-    if reduction not in Reduction.all():
-        raise ValueError("Invalid ReductionV2 Key %s." % reduction)
-    with name_scope(scope, "weighted_loss", [losses, weights]):
+    number = _reduction(reduction)
+    with name_scope(scope, "weighted_loss", [losses, weights]) as name:
         losses = convert.convert_to_tensor(losses)
-        weights = math_ops.cast(convert.convert_to_tensor(weights), losses.dtype.base_dtype)
-        weighted = losses * weights
-        loss = (
-            weighted
-            if reduction == Reduction.NONE
-            else _reduced(weighted, losses, weights, reduction)
-        )
-        graphs.add_to_collection(loss_collection, loss)
+        loss = _capstan.weighted_loss(losses, convert.number_or_tensor(weights), number, name)
+        add_loss(loss, loss_collection)
         return loss
 
 
-def _reduced(weighted, losses, weights, reduction):
-    total = math_ops.reduce_sum(weighted)
-    if reduction == Reduction.SUM:
-        return total
-    ones = array_ops.ones_like(losses)
-    if reduction == Reduction.MEAN:
-        return _safe_mean(total, math_ops.reduce_sum(ones * weights))
-    if reduction == Reduction.SUM_OVER_BATCH_SIZE:
-        return _safe_mean(total, math_ops.reduce_sum(ones))
-    present = math_ops.cast(math_ops.not_equal(ones * weights, 0), losses.dtype.base_dtype)
-    return _safe_mean(total, math_ops.reduce_sum(present))
+_SMOOTHING = (("label_smoothing", 0),)
 
-
-def _elementwise(default_scope, each):
-    def loss(
-        labels,
-        predictions,
-        weights=1.0,
-        scope=None,
-        loss_collection=GraphKeys.LOSSES,
-        reduction=Reduction.SUM_BY_NONZERO_WEIGHTS,
-    ):
-        if labels is None or predictions is None:
-            raise ValueError("labels and predictions must not be None.")
-        with name_scope(scope, default_scope, [predictions, labels, weights]) as name:
-            predictions = math_ops.cast(convert.convert_to_tensor(predictions), dtypes.float32)
-            labels = math_ops.cast(convert.convert_to_tensor(labels), dtypes.float32)
-            predictions.shape.assert_is_compatible_with(labels.shape)
-            return compute_weighted_loss(
-                each(labels, predictions), weights, name, loss_collection, reduction
-            )
-
-    return loss
-
-
-mean_squared_error = _elementwise(
-    "mean_squared_error", lambda labels, p: apply_op("SquaredDifference", x=p, y=labels)
+mean_squared_error = _loss(
+    "mean_squared_error", _capstan.mean_squared_error, "labels", "predictions", dtypes.float32
 )
-absolute_difference = _elementwise("absolute_difference", lambda labels, p: abs(p - labels))
-
-
-def log_loss(
-    labels,
-    predictions,
-    weights=1.0,
-    epsilon=1e-7,
-    scope=None,
-    loss_collection=GraphKeys.LOSSES,
-    reduction=Reduction.SUM_BY_NONZERO_WEIGHTS,
-):
-    def each(labels, p):
-        return -labels * apply_op("Log", x=p + epsilon) - (1 - labels) * apply_op(
-            "Log", x=1 - p + epsilon
-        )
-
-    return _elementwise("log_loss", each)(
-        labels, predictions, weights, scope, loss_collection, reduction
-    )
-
-
-def softmax_cross_entropy(
-    onehot_labels,
-    logits,
-    weights=1.0,
-    label_smoothing=0,
-    scope=None,
-    loss_collection=GraphKeys.LOSSES,
-    reduction=Reduction.SUM_BY_NONZERO_WEIGHTS,
-):
-    with name_scope(scope, "softmax_cross_entropy_loss", [logits, onehot_labels, weights]) as name:
-        logits = convert.convert_to_tensor(logits)
-        labels = math_ops.cast(convert.convert_to_tensor(onehot_labels), logits.dtype)
-        if label_smoothing > 0:
-            classes = math_ops.cast(array_ops.shape(labels)[-1], logits.dtype)
-            labels = labels * (1.0 - label_smoothing) + label_smoothing / classes
-        labels = array_ops.stop_gradient(labels, name="labels_stop_gradient")
-        each = nn_ops.softmax_cross_entropy_with_logits_v2(
-            labels=labels, logits=logits, name="xentropy"
-        )
-        return compute_weighted_loss(each, weights, name, loss_collection, reduction)
-
-
-def sparse_softmax_cross_entropy(
-    labels,
-    logits,
-    weights=1.0,
-    scope=None,
-    loss_collection=GraphKeys.LOSSES,
-    reduction=Reduction.SUM_BY_NONZERO_WEIGHTS,
-):
-    with name_scope(scope, "sparse_softmax_cross_entropy_loss", [logits, labels, weights]) as name:
-        labels, logits = convert.convert_to_tensor(labels), convert.convert_to_tensor(logits)
-        if labels.shape.ndims is not None and labels.shape.ndims == logits.shape.ndims:
-            labels = array_ops.squeeze(labels, [-1])
-        each = nn_ops.sparse_softmax_cross_entropy_with_logits(
-            labels=labels, logits=logits, name="xentropy"
-        )
-        return compute_weighted_loss(each, weights, name, loss_collection, reduction)
-
-
-def sigmoid_cross_entropy(
-    multi_class_labels,
-    logits,
-    weights=1.0,
-    label_smoothing=0,
-    scope=None,
-    loss_collection=GraphKeys.LOSSES,
-    reduction=Reduction.SUM_BY_NONZERO_WEIGHTS,
-):
-    with name_scope(
-        scope, "sigmoid_cross_entropy_loss", [logits, multi_class_labels, weights]
-    ) as name:
-        logits = convert.convert_to_tensor(logits)
-        labels = math_ops.cast(convert.convert_to_tensor(multi_class_labels), logits.dtype)
-        if label_smoothing > 0:
-            labels = labels * (1 - label_smoothing) + 0.5 * label_smoothing
-        each = nn_ops.sigmoid_cross_entropy_with_logits(
-            labels=labels, logits=logits, name="xentropy"
-        )
-        return compute_weighted_loss(each, weights, name, loss_collection, reduction)
+absolute_difference = _loss(
+    "absolute_difference", _capstan.absolute_difference, "labels", "predictions", dtypes.float32
+)
+log_loss = _loss(
+    "log_loss", _capstan.log_loss, "labels", "predictions", dtypes.float32, (("epsilon", 1e-7),)
+)
+softmax_cross_entropy = _loss(
+    "softmax_cross_entropy_loss",
+    _capstan.softmax_cross_entropy_loss,
+    "onehot_labels",
+    "logits",
+    extra=_SMOOTHING,
+)
+sparse_softmax_cross_entropy = _loss(
+    "sparse_softmax_cross_entropy_loss",
+    _capstan.sparse_softmax_cross_entropy_loss,
+    "labels",
+    "logits",
+)
+sigmoid_cross_entropy = _loss(
+    "sigmoid_cross_entropy_loss",
+    _capstan.sigmoid_cross_entropy_loss,
+    "multi_class_labels",
+    "logits",
+    extra=_SMOOTHING,
+)
 
 
 def add_loss(loss, loss_collection=GraphKeys.LOSSES):

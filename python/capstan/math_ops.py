@@ -3,7 +3,7 @@ differ from those of a single row, and the operators of tensors."""
 
 import numpy as np
 
-from capstan import convert, dtypes
+from capstan import _capstan, convert, dtypes
 from capstan.apply import apply_op
 from capstan.convert import convert_to_tensor
 from capstan.elements import Tensor
@@ -108,10 +108,8 @@ def pow(x, y, name=None):
 
 
 def logical_xor(x, y, name="LogicalXor"):
-    with name_scope(name) as scope:
-        either = apply_op("LogicalOr", x=x, y=y)
-        not_both = apply_op("LogicalNot", x=apply_op("LogicalAnd", x=x, y=y))
-        return apply_op("LogicalAnd", x=either, y=not_both, name=scope)
+    x, y = convert_to_tensor(x, dtypes.bool), convert_to_tensor(y, dtypes.bool)
+    return _capstan.logical_xor(x, y, name)
 
 
 def equal(x, y, name=None):
@@ -154,16 +152,7 @@ def cast(x, dtype, name=None):
 def saturate_cast(value, dtype, name=None):
     with name_scope(name, "saturate_cast", [value]) as scope:
         value = convert_to_tensor(value, name="value")
-        target = dtypes.as_dtype(dtype).base_dtype
-        if value.dtype.min < target.min:
-            value = apply_op(
-                "Maximum", x=value, y=convert_to_tensor(target.min, dtype=value.dtype, name="min")
-            )
-        if value.dtype.max > target.max:
-            value = apply_op(
-                "Minimum", x=value, y=convert_to_tensor(target.max, dtype=value.dtype, name="max")
-            )
-        return cast(value, target, name=scope)
+        return _capstan.saturate_cast(value, dtypes.as_dtype(dtype).base_dtype, scope)
 
 
 def _caster(target, default_name):
@@ -180,19 +169,10 @@ to_int32 = _caster(dtypes.int32, "ToInt32")
 to_int64 = _caster(dtypes.int64, "ToInt64")
 
 
-def clip_by_value(t, clip_value_min, clip_value_max, name=None):
-    with name_scope(name, "clip_by_value", [t, clip_value_min, clip_value_max]) as scope:
-        values = convert_to_tensor(t, name="t")
-        low = apply_op("Minimum", x=values, y=clip_value_max)
-        values.shape.assert_is_compatible_with(low.shape)
-        return apply_op("Maximum", x=low, y=clip_value_min, name=scope)
-
-
 def add_n(inputs, name=None):
     if not isinstance(inputs, (list, tuple)) or not inputs:
         raise ValueError(
-            "inputs must be an iterable of at least one Tensor/IndexedSlices with the "
-            "same dtype and shape"
+            "inputs must be an iterable of at least one Tensor/IndexedSlices with the same dtype and shape"
         )
     inputs = convert.convert_n_to_tensor(inputs)
     if len(inputs) == 1:
@@ -201,20 +181,17 @@ def add_n(inputs, name=None):
 
 
 def accumulate_n(inputs, shape=None, tensor_dtype=None, name=None):
-    return add_n(inputs, name=name or "AccumulateNV2")
+    return add_n(inputs, name=name)
 
 
 # --- Reductions ---------------------------------------------------------------------------------
 
 
-def _reduction_axes(x, axis):
-    """The given axes, or all of them: a constant where the rank is known, else a range."""
-    if axis is not None:
-        return axis
-    rank = x.shape.ndims
-    if rank is not None:
-        return convert.constant_array(np.arange(rank, dtype=np.int32))
-    return range(0, apply_op("Rank", input=x))
+def _axis_list(axis):
+    """None, or the axes as a list."""
+    if axis is None or isinstance(axis, (list, tuple)):
+        return axis if axis is None else [int(one) for one in axis]
+    return [int(one) for one in np.ravel(convert.constant_of(axis))]
 
 
 def _either(new, old, new_name, old_name):
@@ -234,16 +211,9 @@ def _reduction(op_type):
         if isinstance(keep, str):  # 1.x: (input_tensor, axis, keep_dims, name)
             name, keep = keep, None
         x = convert_to_tensor(input_tensor, name="input" if name is None else None)
-        reduced = apply_op(
-            op_type,
-            input=x,
-            reduction_indices=_reduction_axes(x, axis),
-            keep_dims=bool(keep),
-            name=name,
-        )
-        if axis is None and not keep:
-            reduced.set_shape([])  # which the engine cannot know where the rank is unknown
-        return reduced
+        if axis is None:
+            return _capstan.reduce(op_type, x, None, bool(keep), name or op_type)
+        return apply_op(op_type, input=x, reduction_indices=axis, keep_dims=bool(keep), name=name)
 
     reduce.__name__ = "reduce_" + op_type.lower()
     return reduce
@@ -265,11 +235,7 @@ def reduce_logsumexp(
     keep = bool(_either(keepdims, keep_dims, "keepdims", "keep_dims"))
     with name_scope(name, "ReduceLogSumExp", [input_tensor]) as scope:
         x = convert_to_tensor(input_tensor)
-        top = apply_op("StopGradient", input=reduce_max(x, axis, True))
-        summed = apply_op("Log", x=reduce_sum(apply_op("Exp", x=x - top), axis, keep))
-        if not keep:
-            top = apply_op("Reshape", tensor=top, shape=apply_op("Shape", input=summed))
-        return add(summed, top, name=scope)
+        return _capstan.reduce_logsumexp(x, _axis_list(axis), keep, scope)
 
 
 def argmax(input, axis=None, name=None, dimension=None, output_type=dtypes.int64):

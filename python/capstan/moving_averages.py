@@ -2,7 +2,6 @@
 
 from capstan import _capstan, array_ops, control_ops, convert, math_ops, variables
 from capstan import graph as graphs
-from capstan.apply import apply_op
 from capstan.graph import GraphKeys, name_scope
 from capstan.variables import Variable
 
@@ -55,17 +54,13 @@ class ExponentialMovingAverage:
         if self._num_updates is None:
             return decay
         updates = math_ops.cast(self._num_updates, decay.dtype, name="num_updates")
-        return apply_op("Minimum", x=decay, y=(1.0 + updates) / (10.0 + updates))
+        return _capstan.early_decay(decay, updates)
 
     @staticmethod
     def _update(average, var, decay):
         with name_scope(None, "AssignMovingAvg") as scope:
-            with graphs.colocate_with(average.op):
-                rest = math_ops.cast(1.0 - decay, average.dtype.base_dtype)
-                value = convert.convert_to_tensor(var)
-                return variables.assign_sub(
-                    average, (average._as_tensor() - value) * rest, name=scope
-                )
+            value = convert.convert_to_tensor(var)
+            return _capstan.update_moving_average(average, value, decay, scope)
 
     def average(self, var):
         return self._averages.get(self._key(var))

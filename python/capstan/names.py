@@ -29,7 +29,7 @@ TABLE = {
         math_ops: divide
         math_ops: div floordiv mod floormod=mod pow logical_xor equal not_equal abs sigmoid round
         math_ops: cast
-        math_ops: saturate_cast to_float to_double to_int32 to_int64 clip_by_value add_n
+        math_ops: saturate_cast to_float to_double to_int32 to_int64 add_n
         math_ops: accumulate_n
         math_ops: reduce_sum reduce_mean reduce_max reduce_min reduce_prod reduce_all reduce_any
         math_ops: reduce_logsumexp argmax argmin arg_max arg_min range matmul batch_matmul
@@ -62,7 +62,7 @@ TABLE = {
         initializers: glorot_uniform_initializer glorot_normal_initializer
         initializers: variance_scaling_initializer
         gradients: gradients AggregationMethod
-        clip: clip_by_norm clip_by_global_norm global_norm
+        clip: clip_by_value clip_by_norm clip_by_global_norm global_norm
         session: Session InteractiveSession get_default_session
         protos: ConfigProto GPUOptions GraphOptions OptimizerOptions RunOptions RunMetadata GraphDef
         protos: NodeDef AttrValue Summary Event SessionLog LogMessage HistogramProto SummaryMetadata

@@ -1,31 +1,27 @@
-"""tf.nn: activations, cross entropies, and small layers made of a few nodes."""
+"""tf.nn: activations, cross entropies, and small layers. Composites are the engine's; here their
+arguments become tensors, under TensorFlow's names."""
 
-from capstan import array_ops, convert, dtypes, math_ops
+from capstan import _capstan, convert, math_ops
 from capstan.apply import apply_op
-from capstan.array_ops import reshape
+from capstan.array_ops import stop_gradient
 from capstan.convert import convert_to_tensor
 from capstan.graph import name_scope
 
 
-def relu_layer(x, weights, biases, name=None):
-    with name_scope(name, "relu_layer", [x, weights, biases]) as scope:
-        x, weights, biases = _layer_inputs(x, weights, biases)
-        product = math_ops.matmul(x, weights)
-        return apply_op("Relu", features=bias_add(product, biases), name=scope)
+def _layer(make, default_name):
+    def layer(x, weights, biases, name=None):
+        with name_scope(name, default_name, [x, weights, biases]) as scope:
+            x = convert_to_tensor(x, name="x")
+            weights = convert_to_tensor(weights, name="weights")
+            biases = convert_to_tensor(biases, name="biases")
+            return make(x, weights, biases, scope)
+
+    layer.__name__ = default_name
+    return layer
 
 
-def xw_plus_b(x, weights, biases, name=None):
-    with name_scope(name, "xw_plus_b", [x, weights, biases]) as scope:
-        x, weights, biases = _layer_inputs(x, weights, biases)
-        return bias_add(math_ops.matmul(x, weights), biases, name=scope)
-
-
-def _layer_inputs(x, weights, biases):
-    return (
-        convert_to_tensor(x, name="x"),
-        convert_to_tensor(weights, name="weights"),
-        convert_to_tensor(biases, name="biases"),
-    )
+relu_layer = _layer(_capstan.relu_layer, "relu_layer")
+xw_plus_b = _layer(_capstan.xw_plus_b, "xw_plus_b")
 
 
 def bias_add(value, bias, data_format=None, name=None):
@@ -53,9 +49,7 @@ def l2_normalize(x, axis=None, epsilon=1e-12, name=None, dim=None):
     axis = math_ops._either(axis, dim, "axis", "dim")
     with name_scope(name, "l2_normalize", [x]) as scope:
         x = convert_to_tensor(x, name="x")
-        total = math_ops.reduce_sum(apply_op("Square", x=x), axis, keepdims=True)
-        norm = apply_op("Rsqrt", x=apply_op("Maximum", x=total, y=epsilon))
-        return apply_op("Mul", x=x, y=norm, name=scope)
+        return _capstan.l2_normalize(x, math_ops._axis_list(axis), epsilon, scope)
 
 
 def _over_last_axis(op_type):
@@ -65,21 +59,9 @@ def _over_last_axis(op_type):
         rank = logits.shape.ndims
         if axis in (None, -1) or (rank is not None and axis == rank - 1):
             return apply_op(op_type, logits=logits, name=name)
-        return _along_axis(op_type, logits, axis, name)
+        return _capstan.softmax_along(op_type, logits, axis, name or "transpose")
 
     return function
-
-
-def _along_axis(op_type, logits, axis, name):
-    """The op along another axis: that axis is swapped with the last one, and back."""
-    rank = logits.shape.ndims
-    if rank is None:
-        raise ValueError("%s along axis %d needs a known rank" % (op_type, axis))
-    axis %= rank
-    order = [i for i in range(rank)]
-    order[axis], order[-1] = order[-1], order[axis]
-    turned = apply_op(op_type, logits=array_ops.transpose(logits, order))
-    return array_ops.transpose(turned, order, name=name or op_type)
 
 
 softmax = _over_last_axis("Softmax")
@@ -89,35 +71,14 @@ log_softmax = _over_last_axis("LogSoftmax")
 # --- Cross entropies ----------------------------------------------------------------------------
 
 
-def _flatten_outer_dims(logits):
-    """[d0, ..., dn] as [d0 * ..., dn]."""
-    rank = array_ops.rank(logits)
-    last = array_ops.slice_(
-        array_ops._shape(logits, optimize=False), [math_ops.subtract(rank, 1)], [1]
-    )
-    return reshape(logits, array_ops.concat([[-1], last], 0))
-
-
 def _cross_entropy_scope(name, scope_name, logits, labels, stop):
     with name_scope(name, scope_name, [logits, labels]) as scope:
         if stop:
-            labels = array_ops.stop_gradient(labels, name="labels_stop_gradient")
+            labels = stop_gradient(labels, name="labels_stop_gradient")
         logits = convert_to_tensor(logits, name="logits")
         labels = convert_to_tensor(labels, name="labels")
         labels = math_ops.cast(labels, logits.dtype)
-        input_rank = array_ops.rank(logits)
-        input_shape = array_ops._shape(logits, optimize=False)
-        static_shape = logits.shape
-        flat_logits = _flatten_outer_dims(logits)
-        flat_labels = _flatten_outer_dims(labels)
-        cost = apply_op(
-            "SoftmaxCrossEntropyWithLogits", features=flat_logits, labels=flat_labels, name=scope
-        )[0]
-        output_shape = array_ops.slice_(input_shape, [0], [math_ops.subtract(input_rank, 1)])
-        cost = reshape(cost, output_shape)
-        if static_shape.ndims is not None:
-            cost.set_shape(static_shape[:-1])
-        return cost
+        return _capstan.softmax_cross_entropy(logits, labels, scope)
 
 
 def _ordered(labels, logits, positional, what):
@@ -151,22 +112,9 @@ def softmax_cross_entropy_with_logits_v2(
 def sparse_softmax_cross_entropy_with_logits(*positional, labels=None, logits=None, name=None):
     what = "sparse_softmax_cross_entropy_with_logits"
     labels, logits = _ordered(labels, logits, positional, what)
-    with name_scope(name, "SparseSoftmaxCrossEntropyWithLogits", [labels, logits]):
+    with name_scope(name, "SparseSoftmaxCrossEntropyWithLogits", [labels, logits]) as scope:
         labels, logits = convert_to_tensor(labels), convert_to_tensor(logits)
-        labels_shape = array_ops._shape(labels, optimize=not labels.shape.is_fully_defined())
-        rank = logits.shape.ndims
-        if rank == 0:
-            raise ValueError("Logits cannot be scalars - received shape %s." % logits.shape)
-        op = "SparseSoftmaxCrossEntropyWithLogits"
-        if rank == 2:
-            return apply_op(op, features=logits, labels=labels, name=op)[0]
-        classes = array_ops._shape(logits, optimize=False)[array_ops.rank(logits) - 1]
-        flat = apply_op(
-            op, features=reshape(logits, [-1, classes]), labels=reshape(labels, [-1]), name=op
-        )[0]
-        cost = reshape(flat, labels_shape)
-        cost.set_shape(labels.shape)
-        return cost
+        return _capstan.sparse_softmax_cross_entropy(logits, labels, scope)
 
 
 def sigmoid_cross_entropy_with_logits(
@@ -179,14 +127,7 @@ def sigmoid_cross_entropy_with_logits(
         logits = convert_to_tensor(logits, name="logits")
         labels = convert_to_tensor(labels, name="labels")
         labels.shape.merge_with(logits.shape)
-        # max(x, 0) - x * z + log(1 + exp(-|x|)): never a large exponential.
-        zeros = array_ops.zeros_like(logits, dtype=logits.dtype)
-        positive = logits >= zeros
-        rectified = array_ops.where(positive, logits, zeros)
-        minus_abs = array_ops.where(positive, -logits, logits)
-        linear_part = rectified - logits * labels
-        log_part = apply_op("Log1p", x=apply_op("Exp", x=minus_abs))
-        return math_ops.add(linear_part, log_part, name=scope)
+        return _capstan.sigmoid_cross_entropy(logits, labels, scope)
 
 
 def weighted_cross_entropy_with_logits(
@@ -196,9 +137,8 @@ def weighted_cross_entropy_with_logits(
     with name_scope(name, "logistic_loss", [logits, labels]) as scope:
         logits = convert_to_tensor(logits, name="logits")
         labels = convert_to_tensor(labels, name="labels")
-        weight = 1 + (pos_weight - 1) * labels
-        small = apply_op("Log1p", x=apply_op("Exp", x=-abs(logits)))
-        return math_ops.add((1 - labels) * logits, weight * (small + relu(-logits)), name=scope)
+        weight = convert.number_or_tensor(pos_weight, logits.dtype)
+        return _capstan.weighted_cross_entropy(logits, labels, weight, scope)
 
 
 def in_top_k(predictions, targets, k, name=None):
@@ -208,34 +148,17 @@ def in_top_k(predictions, targets, k, name=None):
 
 def dropout(x, keep_prob=None, noise_shape=None, seed=None, name=None, rate=None):
     """Each element is kept with probability keep_prob, and then scaled by 1 / keep_prob."""
-    from capstan.random_ops import random_uniform
-
     if rate is None:
         rate = 1 - keep_prob if keep_prob is not None else None
     if rate is None:
         raise ValueError("You must provide a rate to dropout.")
     with name_scope(name, "dropout", [x]) as scope:
         x = convert_to_tensor(x, name="x")
-        if not convert.is_tensor(rate):
-            if rate == 0:
-                return x
-            rate = convert_to_tensor(rate, dtype=x.dtype, name="rate")
-            scale = convert_to_tensor(1 / (1 - float(rate._constant_value())), dtype=x.dtype)
-            scaled = x * scale
-        else:
-            one = convert_to_tensor(1, dtype=x.dtype)
-            scaled = apply_op("RealDiv", x=x, y=one - rate)
-        dims = array_ops.shape(x) if noise_shape is None else noise_shape
-        keep = random_uniform(dims, seed=seed, dtype=x.dtype) >= rate
-        zero = convert_to_tensor(0.0, dtype=x.dtype)
-        kept = apply_op("SelectV2", condition=keep, t=scaled, e=zero, name=scope)
-        kept.set_shape(x.shape)
-        return kept
+        rate = convert.number_or_tensor(rate, x.dtype, name="rate")
+        noise = convert.static_or_tensor_shape(noise_shape)
+        return _capstan.dropout(x, rate, noise, seed, scope)
 
 
 def zero_fraction(value, name=None):
-    with name_scope(name, "zero_fraction"):
-        value = convert_to_tensor(value, name="value")
-        nonzero = math_ops.reduce_sum(math_ops.cast(math_ops.not_equal(value, 0), dtypes.float32))
-        total = math_ops.cast(array_ops.size(value), dtypes.float32)
-        return apply_op("Sub", x=1.0, y=nonzero / total, name="fraction")
+    with name_scope(name, "zero_fraction", [value]) as scope:
+        return _capstan.zero_fraction(convert_to_tensor(value, name="value"), scope)

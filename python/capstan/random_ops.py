@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from capstan import convert, dtypes
+from capstan import _capstan, convert, dtypes
 from capstan.apply import apply_op
 from capstan.convert import convert_to_tensor
 from capstan.graph import get_seed, name_scope
@@ -18,23 +18,21 @@ def _shape_tensor(shape):
     return convert_to_tensor(shape, name="shape")
 
 
-def _normal_like(op_type, default_name):
+def _normal_like(make, default_name):
     def draw(shape, mean=0.0, stddev=1.0, dtype=dtypes.float32, seed=None, name=None):
         dtype = dtypes.as_dtype(dtype).base_dtype
         with name_scope(name, default_name, [shape, mean, stddev]) as scope:
             dims = _shape_tensor(shape)
             mean = convert_to_tensor(mean, dtype=dtype, name="mean")
             stddev = convert_to_tensor(stddev, dtype=dtype, name="stddev")
-            seed1, seed2 = get_seed(seed)
-            drawn = apply_op(op_type, shape=dims, dtype=dtype, seed=seed1, seed2=seed2)
-            return apply_op("AddV2", x=drawn * stddev, y=mean, name=scope)
+            return make(dims, mean, stddev, seed, scope)
 
     draw.__name__ = default_name
     return draw
 
 
-random_normal = _normal_like("RandomStandardNormal", "random_normal")
-truncated_normal = _normal_like("TruncatedNormal", "truncated_normal")
+random_normal = _normal_like(_capstan.random_normal, "random_normal")
+truncated_normal = _normal_like(_capstan.truncated_normal, "truncated_normal")
 
 
 def random_uniform(shape, minval=0, maxval=None, dtype=dtypes.float32, seed=None, name=None):
@@ -45,21 +43,14 @@ def random_uniform(shape, minval=0, maxval=None, dtype=dtypes.float32, seed=None
         maxval = 1
     with name_scope(name, "random_uniform", [shape, minval, maxval]) as scope:
         dims = _shape_tensor(shape)
-        low = convert_to_tensor(minval, dtype=dtype, name="min")
-        high = convert_to_tensor(maxval, dtype=dtype, name="max")
-        seed1, seed2 = get_seed(seed)
-        if dtype.is_integer:
-            return apply_op(
-                "RandomUniformInt",
-                shape=dims,
-                minval=low,
-                maxval=high,
-                seed=seed1,
-                seed2=seed2,
-                name=scope,
-            )
-        drawn = apply_op("RandomUniform", shape=dims, dtype=dtype, seed=seed1, seed2=seed2)
-        return apply_op("AddV2", x=drawn * (high - low), y=low, name=scope)
+        from_zero = type(minval) is int and minval == 0
+        to_one = type(maxval) is int and maxval == 1
+        if dtype.is_integer or not (from_zero and to_one):
+            minval = convert_to_tensor(minval, dtype=dtype, name="min")
+            maxval = convert_to_tensor(maxval, dtype=dtype, name="max")
+        low = None if from_zero and not dtype.is_integer else minval
+        high = None if low is None and to_one else maxval
+        return _capstan.random_uniform(dims, low, high, dtype, seed, scope)
 
 
 def random_shuffle(value, seed=None, name=None):

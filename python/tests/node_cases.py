@@ -457,3 +457,117 @@ def tutorial(tf):
         )
         biases = tf.Variable(tf.zeros([32]), name="biases")
         tf.nn.relu(tf.matmul(x, weights) + biases)
+
+
+def weighted_losses(tf):
+    p = tf.placeholder(tf.float32, [None, 3], name="p")
+    y = tf.placeholder(tf.float32, [None, 3], name="y")
+    tf.losses.mean_squared_error(y, p)
+    tf.losses.absolute_difference(y, p, weights=0.5)
+    tf.losses.log_loss(y, p, scope="named")
+    tf.losses.mean_squared_error(y, p, reduction="weighted_sum")
+    tf.losses.mean_squared_error(y, p, weights=2.0, reduction="weighted_mean")
+    tf.losses.mean_squared_error(y, p, reduction="weighted_sum_over_batch_size")
+    tf.losses.get_total_loss()
+    tf.losses.mean_squared_error(y, p, reduction="none")
+
+
+def weighted_cross_entropies(tf):
+    x = tf.placeholder(tf.float32, [4, 3], name="x")
+    y = tf.placeholder(tf.float32, [4, 3], name="y")
+    ids = tf.placeholder(tf.int32, [4], name="ids")
+    tf.losses.softmax_cross_entropy(y, x)
+    tf.losses.softmax_cross_entropy(y, x, label_smoothing=0.1)
+    tf.losses.sparse_softmax_cross_entropy(ids, x)
+    tf.losses.sigmoid_cross_entropy(y, x)
+    tf.losses.sigmoid_cross_entropy(y, x, label_smoothing=0.1)
+    tf.losses.compute_weighted_loss(x[:, 0], weights=tf.ones([4]))
+
+
+def losses_of_unknown_rank(tf):
+    x = tf.placeholder(tf.float32, name="x")
+    y = tf.placeholder(tf.float32, name="y")
+    ids = tf.placeholder(tf.int64, name="ids")
+    tf.nn.softmax_cross_entropy_with_logits(logits=x, labels=y)
+    tf.nn.sparse_softmax_cross_entropy_with_logits(logits=x, labels=ids)
+    cube = tf.placeholder(tf.float32, [2, None, 5], name="cube")
+    rows = tf.placeholder(tf.int32, [2, None], name="rows")
+    tf.nn.softmax_cross_entropy_with_logits_v2(logits=cube, labels=cube)
+    tf.nn.sparse_softmax_cross_entropy_with_logits(logits=cube, labels=rows)
+    tf.nn.sigmoid_cross_entropy_with_logits(logits=x, labels=y, name="sig")
+
+
+def activations(tf):
+    x = tf.placeholder(tf.float32, [4, 3], name="x")
+    y = tf.placeholder(tf.float32, [4, 3], name="y")
+    tf.nn.leaky_relu(x)
+    tf.nn.leaky_relu(x, alpha=0.1, name="leaky")
+    tf.nn.l2_normalize(x, 1)
+    tf.nn.l2_normalize(x, [0, 1], epsilon=1e-6, name="unit")
+    tf.nn.weighted_cross_entropy_with_logits(labels=y, logits=x, pos_weight=2.0)
+    tf.nn.softmax(x, axis=0)
+    tf.nn.log_softmax(x, axis=0, name="columns")
+    tf.nn.softmax(x, axis=-1)
+
+
+def dropouts(tf):
+    x = tf.placeholder(tf.float32, [4, 3], name="x")
+    keep = tf.placeholder(tf.float32, name="keep")
+    tf.nn.dropout(x, 0.5)
+    tf.nn.dropout(x, keep)
+    tf.nn.dropout(x, rate=0.25, noise_shape=[4, 1], seed=7, name="rows")
+    tf.nn.dropout(x, rate=0.0)
+    tf.nn.dropout(tf.placeholder(tf.float32, name="any"), rate=0.5)
+
+
+def clips(tf):
+    x = tf.placeholder(tf.float32, [4, 3], name="x")
+    y = tf.placeholder(tf.float32, [2], name="y")
+    tf.clip_by_norm(x, 5.0)
+    tf.clip_by_norm(x, 5.0, axes=[1], name="rows")
+    tf.global_norm([x, None, y])
+    tf.clip_by_global_norm([x, None, y], 1.0)
+    tf.clip_by_global_norm([x, y], 1.0, name="both")
+    tf.clip_by_value(x, -1.0, 1.0, name="cut")
+
+
+def rates(tf):
+    step = tf.train.get_or_create_global_step()
+    tf.train.exponential_decay(0.1, step, 100, 0.96)
+    tf.train.natural_exp_decay(0.1, step, 100, 0.5)
+    tf.train.inverse_time_decay(0.1, step, 100, 0.5, staircase=True)
+    tf.train.polynomial_decay(0.1, step, 100, power=2.0)
+    tf.train.cosine_decay(0.1, step, 100)
+
+
+def more_maths(tf):
+    x = tf.placeholder(tf.float32, [4, 3], name="x")
+    any_rank = tf.placeholder(tf.float32, name="any")
+    tf.reduce_logsumexp(x)
+    tf.reduce_logsumexp(x, 1)
+    tf.reduce_logsumexp(x, [1], keepdims=True, name="kept")
+    tf.reduce_sum(any_rank)
+    tf.logical_xor(x > 0.0, x > 1.0)
+    tf.boolean_mask(x, [True, False, True, False])
+    tf.boolean_mask(x, x > 0.0, name="masked")
+    tf.transpose(any_rank)
+    tf.zeros([20, 60])
+    tf.ones([20, 60], tf.int32)
+    tf.zeros_like(any_rank)
+    tf.ones_like(any_rank)
+    tf.ones_like(x)
+    tf.zeros(tf.shape(any_rank))
+    tf.add_n([x])
+    tf.accumulate_n([x, x])
+
+
+def initial_values(tf):
+    tf.get_variable("a", [4, 3])
+    tf.get_variable("b", [4, 3], initializer=tf.glorot_normal_initializer(seed=1))
+    tf.get_variable(
+        "c", [4, 3], initializer=tf.variance_scaling_initializer(distribution="uniform")
+    )
+    tf.get_variable("d", [3, 3, 4, 8], initializer=tf.variance_scaling_initializer(2.0, "fan_out"))
+    tf.get_variable("e", [2], initializer=tf.constant_initializer(0.1))
+    tf.random_uniform([2, 2], 0, 10, dtype=tf.int64, name="whole")
+    tf.random_normal(tf.shape(tf.placeholder(tf.float32)), dtype=tf.float64)

@@ -1,51 +1,25 @@
 #include "build/basics.h"
 
 #include <algorithm>
+#include <numeric>
 
 namespace capstan {
 namespace {
 
-Tensor shape_vector(const Shape& shape) {
-  Tensor t(DType::kInt32, {shape.rank()});
-  for (int i = 0; i < shape.rank(); ++i) t.data<int32_t>()[i] = int32_t(shape[i]);
-  return t;
+// The name that a node will have, without a slash: `name` below the current scope, made unique; or
+// the name itself where it ends in "/".
+std::string name_of_node(Graph& g, std::string_view name) {
+  if (name.ends_with('/')) return std::string(name.substr(0, name.size() - 1));
+  return g.unique_name(name);
 }
 
-Tensor int_vector(std::initializer_list<int32_t> values) {
-  return Tensor::of<int32_t>({int64_t(values.size())}, values);
+std::string_view or_op(std::string_view name, std::string_view op) {
+  return name.empty() ? op : name;
 }
 
-// x[begin:end] of a vector, as Python's slicing writes it.
-Output strided_slice(Graph& g, Output x, int32_t begin, int32_t end, int64_t begin_mask,
-                     int64_t end_mask) {
-  std::string name = g.unique_name("strided_slice");
-  Output stack = g.constant(int_vector({begin}), name + "/stack/");
-  Output stack_1 = g.constant(int_vector({end}), name + "/stack_1/");
-  Output stack_2 = g.constant(int_vector({1}), name + "/stack_2/");
-  return g.add("StridedSlice", {x, stack, stack_1, stack_2},
-               {{"begin_mask", begin_mask}, {"end_mask", end_mask}}, name + "/");
-}
-
-// tf.boolean_mask of a vector by a vector.
-Output boolean_mask(Graph& g, Output values, Output mask, int32_t count) {
-  auto scope = g.name_scope("boolean_mask");
-  Output shape = g.constant(int_vector({count}), "Shape");
-  Output leading = strided_slice(g, shape, 0, 1, 0, 0);
-  Output axes = g.constant(int_vector({0}), "Prod/reduction_indices");
-  Output size = g.add("Prod", {leading, axes}, {{"keep_dims", false}}, "Prod");
-  Output before = strided_slice(g, g.constant(int_vector({count}), "Shape_1"), 0, 0, 1, 0);
-  Output after = strided_slice(g, g.constant(int_vector({count}), "Shape_2"), 1, 0, 0, 1);
-  Output packed = g.add("Pack", {size}, {{"axis", int64_t(0)}}, "concat/values_1");
-  Output axis = g.constant(Tensor::scalar<int32_t>(0), "concat/axis");
-  Output flat_shape = g.add("ConcatV2", {before, packed, after, axis}, {}, "concat");
-  Output flat = g.add("Reshape", {values, flat_shape}, {}, "Reshape");
-  Output any = g.constant(int_vector({-1}), "Reshape_1/shape");
-  Output flat_mask = g.add("Reshape", {mask, any}, {}, "Reshape_1");
-  Output where = g.add("Where", {flat_mask}, {}, "Where");
-  Output indices =
-      g.add("Squeeze", {where}, {{"squeeze_dims", std::vector<int64_t>{1}}}, "Squeeze");
-  Output zero = g.constant(Tensor::scalar<int32_t>(0), "GatherV2/axis");
-  return g.add("GatherV2", {flat, indices, zero}, {}, "GatherV2");
+Output strided_slice(Output x, Output begin, Output end, Output strides, AttrMap masks,
+                     const std::string& name) {
+  return x.graph().add("StridedSlice", {x, begin, end, strides}, std::move(masks), name + "/");
 }
 
 }  // namespace
@@ -70,20 +44,198 @@ Tensor filled(DType dtype, const Shape& shape, double value) {
 
 Tensor scalar_of(DType dtype, double value) { return filled(dtype, {}, value); }
 
-Output zeros(Graph& graph, const Shape& shape, DType dtype, std::string_view name) {
+Tensor int_vector(std::span<const int64_t> values) {
+  Tensor t(DType::kInt32, {int64_t(values.size())});
+  std::ranges::transform(values, t.data<int32_t>(), [](int64_t v) { return int32_t(v); });
+  return t;
+}
+
+Tensor int_vector(std::initializer_list<int64_t> values) {
+  return int_vector(std::span(values.begin(), values.size()));
+}
+
+Output as_tensor(Graph& graph, const Hyper& value, DType dtype, std::string_view name) {
+  if (auto* tensor = std::get_if<Output>(&value)) return *tensor;
+  return graph.constant(scalar_of(dtype, std::get<double>(value)), name);
+}
+
+Output cast_to(Output x, DType dtype, std::string_view name) {
+  return x.dtype() == dtype ? x : x.graph().add("Cast", {x}, {{"DstT", dtype}}, name);
+}
+
+Output binary(std::string_view op, Output x, Output y, std::string_view name) {
+  return x.graph().add(op, {x, y}, {}, name);
+}
+
+Output binary(std::string_view op, Output x, const Hyper& y, std::string_view name) {
+  if (auto* tensor = std::get_if<Output>(&y)) return binary(op, x, *tensor, name);
+  Graph& g = x.graph();
+  std::string full = name_of_node(g, or_op(name, op));
+  return binary(op, x, as_tensor(g, y, x.dtype(), full + "/y/"), full + "/");
+}
+
+Output binary(std::string_view op, const Hyper& x, Output y, std::string_view name) {
+  if (auto* tensor = std::get_if<Output>(&x)) return binary(op, *tensor, y, name);
+  Graph& g = y.graph();
+  std::string full = name_of_node(g, or_op(name, op));
+  return binary(op, as_tensor(g, x, y.dtype(), full + "/x/"), y, full + "/");
+}
+
+Output shape_of(Output x, std::string_view name, DType dtype) {
+  Graph& g = x.graph();
+  if (!x.shape().fully_defined()) return g.add("Shape", {x}, {{"out_type", dtype}}, name);
+  std::span dims = x.shape().dims();
+  if (dtype == DType::kInt32) return g.constant(int_vector(dims), name);
+  return g.constant(Tensor::of<int64_t>({int64_t(dims.size())}, dims), name);
+}
+
+Output rank_of(Output x, std::string_view name) {
+  Graph& g = x.graph();
+  if (!x.shape().known_rank()) return g.add("Rank", {x}, {}, name);
+  return g.constant(Tensor::scalar<int32_t>(x.shape().rank()), name);
+}
+
+Output size_of(Output x, std::string_view name, DType dtype) {
+  Graph& g = x.graph();
+  if (!x.shape().fully_defined()) return g.add("Size", {x}, {{"out_type", dtype}}, name);
+  return g.constant(scalar_of(dtype, double(x.shape().elements())), name);
+}
+
+Output range_between(Graph& g, const Hyper& start, const Hyper& limit, std::string_view name) {
+  std::string full = name_of_node(g, name);
+  Output first = as_tensor(g, start, DType::kInt32, full + "/start/");
+  Output end = as_tensor(g, limit, DType::kInt32, full + "/limit/");
+  Output delta = g.constant(Tensor::scalar<int32_t>(1), full + "/delta/");
+  return g.add("Range", {first, end, delta}, {}, full + "/");
+}
+
+Output slice_of(Output vector, std::optional<int64_t> begin, std::optional<int64_t> end) {
+  Graph& g = vector.graph();
+  std::string name = g.unique_name("strided_slice");
+  Output stack = g.constant(int_vector({begin.value_or(0)}), name + "/stack/");
+  Output stack_1 = g.constant(int_vector({end.value_or(0)}), name + "/stack_1/");
+  Output stack_2 = g.constant(int_vector({1}), name + "/stack_2/");
+  AttrMap masks = {{"begin_mask", int64_t(begin ? 0 : 1)}, {"end_mask", int64_t(end ? 0 : 1)}};
+  return strided_slice(vector, stack, stack_1, stack_2, std::move(masks), name);
+}
+
+Output item_of(Output vector, int64_t position) {
+  Graph& g = vector.graph();
+  std::string name = g.unique_name("strided_slice");
+  Output stack = g.constant(int_vector({position}), name + "/stack/");
+  Output stack_1 = g.constant(int_vector({position + 1}), name + "/stack_1/");
+  Output stack_2 = g.constant(int_vector({1}), name + "/stack_2/");
+  return strided_slice(vector, stack, stack_1, stack_2, {{"shrink_axis_mask", int64_t(1)}}, name);
+}
+
+Output item_of(Output vector, Output position) {
+  Graph& g = vector.graph();
+  Output next = binary("AddV2", position, 1.0, "add");
+  std::string name = g.unique_name("strided_slice");
+  Output stack = g.add("Pack", {position}, {{"axis", int64_t(0)}}, name + "/stack/");
+  Output stack_1 = g.add("Pack", {next}, {{"axis", int64_t(0)}}, name + "/stack_1/");
+  Output stack_2 = g.constant(int_vector({1}), name + "/stack_2/");
+  return strided_slice(vector, stack, stack_1, stack_2, {{"shrink_axis_mask", int64_t(1)}}, name);
+}
+
+Output filled_with(Graph& graph, const Shape& shape, DType dtype, double value,
+                   std::string_view name) {
   constexpr int64_t kSmall = 1000;
-  if (shape.elements() < kSmall) return graph.constant(filled(dtype, shape, 0), name);
-  auto scope = graph.name_scope(name);
-  std::string full = graph.current_scope() + "/";
-  Output dims = graph.constant(shape_vector(shape), "shape_as_tensor");
-  Output zero = graph.constant(scalar_of(dtype, 0), "Const");
-  return graph.add("Fill", {dims, zero}, {}, full);
+  if (shape.elements() < kSmall) return graph.constant(filled(dtype, shape, value), name);
+  Composite made(graph, name);
+  Output dims = graph.constant(int_vector(shape.dims()), "shape_as_tensor");
+  Output element = graph.constant(scalar_of(dtype, value));
+  return graph.add("Fill", {dims, element}, {}, made.self);
+}
+
+Output filled_with(Output shape, DType dtype, double value, std::string_view name) {
+  Graph& g = shape.graph();
+  Composite made(g, name);
+  if (shape.shape().known_rank() && shape.shape().rank() == 0) {
+    std::string reshaped = g.unique_name("Reshape");
+    Output flat = g.constant(int_vector({-1}), reshaped + "/shape/");
+    shape = g.add("Reshape", {shape, flat}, {}, reshaped + "/");
+  }
+  return g.add("Fill", {shape, g.constant(scalar_of(dtype, value))}, {}, made.self);
+}
+
+Output zeros(Graph& graph, const Shape& shape, DType dtype, std::string_view name) {
+  return filled_with(graph, shape, dtype, 0, name);
+}
+
+Output ones(Graph& graph, const Shape& shape, DType dtype, std::string_view name) {
+  return filled_with(graph, shape, dtype, 1, name);
+}
+
+Output zeros_like(Output x, DType dtype, std::string_view name) {
+  Graph& g = x.graph();
+  if (dtype == DType::kInvalid) dtype = x.dtype();
+  if (x.shape().fully_defined()) return zeros(g, x.shape(), dtype, name);
+  if (dtype == x.dtype()) return g.add("ZerosLike", {x}, {}, name);
+  Composite made(g, name);
+  return filled_with(shape_of(x), dtype, 0, made.self);
+}
+
+Output ones_like(Output x, DType dtype, std::string_view name) {
+  Composite made(x.graph(), name);
+  Output shape = shape_of(x, x.shape().fully_defined() ? "Shape/shape_as_tensor" : "Shape");
+  return filled_with(shape, dtype == DType::kInvalid ? x.dtype() : dtype, 1, made.self);
 }
 
 Output fill(Graph& graph, const Shape& dims, Output value, std::string_view name) {
   std::string full = graph.unique_name(name);
-  Output shape = graph.constant(shape_vector(dims), full + "/dims/");
+  Output shape = graph.constant(int_vector(dims.dims()), full + "/dims/");
   return graph.add("Fill", {shape, value}, {}, full + "/");
+}
+
+namespace {
+
+// All axes of x. A scalar's are found out like those of an unknown rank: as TensorFlow does it.
+Output all_axes(Output x) {
+  if (!x.shape().known_rank() || x.shape().rank() == 0)
+    return range_between(x.graph(), 0.0, rank_of(x));
+  std::vector<int64_t> axes(size_t(x.shape().rank()));
+  std::iota(axes.begin(), axes.end(), 0);
+  return x.graph().constant(int_vector(axes));
+}
+
+}  // namespace
+
+Output reduce(std::string_view op, Output x, const Axes& axes, bool keep_dims,
+              std::string_view name) {
+  Graph& g = x.graph();
+  if (!axes) {
+    Output all = all_axes(x);
+    Output reduced = g.add(op, {x, all}, {{"keep_dims", keep_dims}}, name);
+    if (!keep_dims) g.set_shape(reduced, {});  // which cannot be inferred from an unknown rank
+    return reduced;
+  }
+  std::string full = name_of_node(g, or_op(name, op));
+  Output indices = g.constant(int_vector(*axes), full + "/reduction_indices/");
+  return g.add(op, {x, indices}, {{"keep_dims", keep_dims}}, full + "/");
+}
+
+Output boolean_mask(Output x, Output mask, int axis, std::string_view name) {
+  Graph& g = x.graph();
+  if (!mask.shape().known_rank() || mask.shape().rank() == 0) {
+    throw invalid_argument("the mask '{}' has no known axes: a mask needs at least one",
+                           mask.name());
+  }
+  Composite made(g, name);
+  const int end = axis + mask.shape().rank();
+  Output covered = reduce("Prod", slice_of(shape_of(x), axis, end), {{0}});
+  Output before = slice_of(shape_of(x), std::nullopt, axis);
+  Output after = slice_of(shape_of(x), end, std::nullopt);
+  Output packed = g.add("Pack", {covered}, {{"axis", int64_t(0)}}, "concat/values_1");
+  Output along = g.constant(Tensor::scalar<int32_t>(0), "concat/axis");
+  Output flat_shape = g.add("ConcatV2", {before, packed, after, along}, {}, "concat");
+  Output flat = g.add("Reshape", {x, flat_shape}, {}, "Reshape");
+  Output any = g.constant(int_vector({-1}), "Reshape_1/shape");
+  Output flat_mask = g.add("Reshape", {mask, any}, {}, "Reshape_1");
+  Output where = g.add("Where", {flat_mask});
+  Output indices = g.add("Squeeze", {where}, {{"squeeze_dims", std::vector<int64_t>{1}}});
+  Output at = g.constant(Tensor::scalar<int32_t>(axis), "GatherV2/axis");
+  return g.add("GatherV2", {flat, indices, at});
 }
 
 Output report_uninitialized(Graph& g, std::span<const Output> references, std::string_view name) {
@@ -100,8 +252,7 @@ Output report_uninitialized(Graph& g, std::span<const Output> references, std::s
   Tensor names(DType::kString, {int64_t(flags.size())});
   for (size_t i = 0; i < flags.size(); ++i)
     names.data<std::string>()[i] = references[i].node->name();
-  Output values = g.constant(std::move(names), "Const");
-  return boolean_mask(g, values, mask, int32_t(flags.size()));
+  return boolean_mask(g.constant(std::move(names)), mask);
 }
 
 }  // namespace capstan

@@ -1,56 +1,30 @@
 #include "build/operators.h"
 
-#include "build/basics.h"
+#include <limits>
+#include <utility>
 
 namespace capstan {
 namespace {
 
-Output binary(std::string_view op, std::string_view name, Output a, Output b) {
-  return a.graph().add(op, {a, b}, {}, name);
-}
-
-Output with_number(std::string_view op, std::string_view name, Output a, float b) {
-  Graph& g = a.graph();
-  std::string full = g.unique_name(name);
-  Output y = g.constant(scalar_of(a.dtype(), b), full + "/y/");
-  return g.add(op, {a, y}, {}, full + "/");
-}
-
 Output unary(std::string_view op, Output x) { return x.graph().add(op, {x}); }
 
-Tensor int_vector(const std::vector<int>& values) {
-  Tensor t(DType::kInt32, {int64_t(values.size())});
-  std::copy(values.begin(), values.end(), t.data<int32_t>());
-  return t;
+template <class T>
+std::pair<double, double> limits_of() {
+  return {double(std::numeric_limits<T>::lowest()), double(std::numeric_limits<T>::max())};
 }
 
-Tensor dims_vector(const Shape& shape) {
-  std::vector<int> dims;
-  for (int64_t d : shape.dims()) dims.push_back(int(d));
-  return int_vector(dims);
-}
-
-Output reduce(std::string_view op, Output x, std::vector<int> axes) {
-  if (axes.empty()) {
-    if (!x.shape().known_rank())
-      throw invalid_argument("'{}' has an unknown rank: name the axes to reduce", x.name());
-    for (int i = 0; i < x.shape().rank(); ++i) axes.push_back(i);
+// The smallest and the largest number of a type.
+std::pair<double, double> limits(DType dtype) {
+  switch (dtype) {
+    case DType::kFloat: return limits_of<float>();
+    case DType::kDouble: return limits_of<double>();
+    case DType::kInt64: return limits_of<int64_t>();
+    case DType::kInt32: return limits_of<int32_t>();
+    case DType::kInt16: return limits_of<int16_t>();
+    case DType::kInt8: return limits_of<int8_t>();
+    case DType::kUInt8: return limits_of<uint8_t>();
+    default: throw invalid_argument("the type {} has no limits", dtype_name(dtype));
   }
-  Graph& g = x.graph();
-  Output indices = g.constant(int_vector(axes));
-  return g.add(op, {x, indices}, {{"keep_dims", false}});
-}
-
-Output scaled_random(Graph& g, std::string_view op, std::string_view name, const Shape& shape,
-                     float stddev, float mean) {
-  auto scope = g.name_scope(name);
-  std::string full = g.current_scope() + "/";
-  Output dims = g.constant(dims_vector(shape), "shape");
-  Output mu = g.constant(Tensor::scalar(mean), "mean");
-  Output sigma = g.constant(Tensor::scalar(stddev), "stddev");
-  auto [seed, seed2] = g.random_seeds(std::nullopt);
-  Output raw = g.add(op, {dims}, {{"dtype", DType::kFloat}, {"seed", seed}, {"seed2", seed2}});
-  return g.add("AddV2", {g.add("Mul", {raw, sigma}, {}, "mul"), mu}, {}, full);
 }
 
 }  // namespace
@@ -59,23 +33,19 @@ Output placeholder(Graph& graph, DType dtype, const Shape& shape, std::string_vi
   return graph.add("Placeholder", {}, {{"dtype", dtype}, {"shape", shape}}, name);
 }
 
-Output random_normal(Graph& graph, const Shape& shape, float stddev, float mean) {
-  return scaled_random(graph, "RandomStandardNormal", "random_normal", shape, stddev, mean);
-}
-
-Output truncated_normal(Graph& graph, const Shape& shape, float stddev, float mean) {
-  return scaled_random(graph, "TruncatedNormal", "truncated_normal", shape, stddev, mean);
-}
-
-Output operator+(Output a, Output b) { return binary("AddV2", "add", a, b); }
-Output operator-(Output a, Output b) { return binary("Sub", "sub", a, b); }
-Output operator*(Output a, Output b) { return binary("Mul", "mul", a, b); }
-Output operator/(Output a, Output b) { return binary("RealDiv", "truediv", a, b); }
+Output operator+(Output a, Output b) { return binary("AddV2", a, b, "add"); }
+Output operator-(Output a, Output b) { return binary("Sub", a, b, "sub"); }
+Output operator*(Output a, Output b) { return binary("Mul", a, b, "mul"); }
+Output operator/(Output a, Output b) { return binary("RealDiv", a, b, "truediv"); }
 Output operator-(Output a) { return unary("Neg", a); }
-Output operator+(Output a, float b) { return with_number("AddV2", "add", a, b); }
-Output operator-(Output a, float b) { return with_number("Sub", "sub", a, b); }
-Output operator*(Output a, float b) { return with_number("Mul", "mul", a, b); }
-Output operator/(Output a, float b) { return with_number("RealDiv", "truediv", a, b); }
+Output operator+(Output a, double b) { return binary("AddV2", a, Hyper(b), "add"); }
+Output operator-(Output a, double b) { return binary("Sub", a, Hyper(b), "sub"); }
+Output operator*(Output a, double b) { return binary("Mul", a, Hyper(b), "mul"); }
+Output operator/(Output a, double b) { return binary("RealDiv", a, Hyper(b), "truediv"); }
+Output operator+(double a, Output b) { return binary("AddV2", Hyper(a), b, "add"); }
+Output operator-(double a, Output b) { return binary("Sub", Hyper(a), b, "sub"); }
+Output operator*(double a, Output b) { return binary("Mul", Hyper(a), b, "mul"); }
+Output operator/(double a, Output b) { return binary("RealDiv", Hyper(a), b, "truediv"); }
 
 Output matmul(Output a, Output b, bool transpose_a, bool transpose_b) {
   return a.graph().add("MatMul", {a, b},
@@ -86,18 +56,19 @@ Output relu(Output x) { return unary("Relu", x); }
 Output sigmoid(Output x) { return unary("Sigmoid", x); }
 Output tanh(Output x) { return unary("Tanh", x); }
 Output square(Output x) { return unary("Square", x); }
+Output exp(Output x) { return unary("Exp", x); }
 Output log(Output x) { return unary("Log", x); }
 Output softmax(Output logits) { return unary("Softmax", logits); }
 
 Output reshape(Output x, const Shape& shape) {
   Graph& g = x.graph();
   std::string full = g.unique_name("Reshape");
-  Output dims = g.constant(dims_vector(shape), full + "/shape/");
+  Output dims = g.constant(int_vector(shape.dims()), full + "/shape/");
   return g.add("Reshape", {x, dims}, {}, full + "/");
 }
 
 Output cast(Output x, DType dtype) { return x.graph().add("Cast", {x}, {{"DstT", dtype}}); }
-Output equal(Output a, Output b) { return binary("Equal", "Equal", a, b); }
+Output equal(Output a, Output b) { return binary("Equal", a, b); }
 
 Output argmax(Output x, int axis) {
   Graph& g = x.graph();
@@ -106,17 +77,46 @@ Output argmax(Output x, int axis) {
   return g.add("ArgMax", {x, dimension}, {}, full + "/");
 }
 
-Output reduce_sum(Output x, std::vector<int> axes) { return reduce("Sum", x, std::move(axes)); }
-Output reduce_mean(Output x, std::vector<int> axes) { return reduce("Mean", x, std::move(axes)); }
+Output reduce_sum(Output x, const Axes& axes) { return reduce("Sum", x, axes); }
+Output reduce_mean(Output x, const Axes& axes) { return reduce("Mean", x, axes); }
 
-Output softmax_cross_entropy(Output logits, Output labels) {
-  Output inputs[] = {logits, labels};
-  return logits.graph().add_node("SoftmaxCrossEntropyWithLogits", inputs).output(0);
+Output reduce_logsumexp(Output x, const Axes& axes, bool keep_dims, std::string_view name) {
+  Graph& g = x.graph();
+  Composite made(g, name);
+  Output largest = reduce("Max", x, axes, true);
+  // An infinite maximum would make the difference a NaN.
+  Output finite = unary("IsFinite", largest);
+  std::string full = g.unique_name("SelectV2");
+  Output zero = g.constant(scalar_of(x.dtype(), 0), full + "/e/");
+  Output shift = unary("StopGradient", g.add("SelectV2", {finite, largest, zero}, {}, full + "/"));
+  Output sum = log(reduce("Sum", exp(binary("Sub", x, shift)), axes, keep_dims));
+  if (!keep_dims) shift = g.add("Reshape", {shift, unary("Shape", sum)});
+  return binary("AddV2", sum, shift, made.self);
 }
 
-Output sparse_softmax_cross_entropy(Output logits, Output labels) {
-  Output inputs[] = {logits, labels};
-  return logits.graph().add_node("SparseSoftmaxCrossEntropyWithLogits", inputs).output(0);
+Output logical_xor(Output a, Output b, std::string_view name) {
+  Output either = binary("LogicalOr", a, b);
+  Output not_both = unary("LogicalNot", binary("LogicalAnd", a, b));
+  return binary("LogicalAnd", either, not_both, name);
+}
+
+Output saturate_cast(Output x, DType dtype, std::string_view name) {
+  Graph& g = x.graph();
+  Composite made(g, name);
+  auto [own_least, own_most] = limits(x.dtype());
+  auto [least, most] = limits(dtype);
+  if (own_least < least) x = binary("Maximum", x, g.constant(scalar_of(x.dtype(), least), "min"));
+  if (own_most > most) x = binary("Minimum", x, g.constant(scalar_of(x.dtype(), most), "max"));
+  return cast_to(x, dtype, made.self);
+}
+
+Output reversed_axes(Output x) {
+  Graph& g = x.graph();
+  Output last = rank_of(x) - 1.0;
+  std::string full = g.unique_name("Range");
+  Output limit = g.constant(Tensor::scalar<int32_t>(-1), full + "/limit/");
+  Output delta = g.constant(Tensor::scalar<int32_t>(-1), full + "/delta/");
+  return g.add("Range", {last, limit, delta}, {}, full + "/");
 }
 
 }  // namespace capstan

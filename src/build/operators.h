@@ -3,45 +3,51 @@
 // Graph building as formulas: `relu(matmul(x, w) + b)`. Each adds one node under the graph's
 // current scopes; numbers become constants of the other operand's type.
 
-#include <span>
 #include <string_view>
 #include <vector>
 
-#include "graph/graph.h"
+#include "build/basics.h"
 
 namespace capstan {
 
 Output placeholder(Graph& graph, DType dtype, const Shape& shape,
                    std::string_view name = "Placeholder");
-Output random_normal(Graph& graph, const Shape& shape, float stddev = 1, float mean = 0);
-Output truncated_normal(Graph& graph, const Shape& shape, float stddev = 1, float mean = 0);
 
 Output operator+(Output a, Output b);
 Output operator-(Output a, Output b);
 Output operator*(Output a, Output b);
 Output operator/(Output a, Output b);
 Output operator-(Output a);
-Output operator+(Output a, float b);
-Output operator-(Output a, float b);
-Output operator*(Output a, float b);
-Output operator/(Output a, float b);
+Output operator+(Output a, double b);
+Output operator-(Output a, double b);
+Output operator*(Output a, double b);
+Output operator/(Output a, double b);
+Output operator+(double a, Output b);
+Output operator-(double a, Output b);
+Output operator*(double a, Output b);
+Output operator/(double a, Output b);
 
 Output matmul(Output a, Output b, bool transpose_a = false, bool transpose_b = false);
 Output relu(Output x);
 Output sigmoid(Output x);
 Output tanh(Output x);
 Output square(Output x);
+Output exp(Output x);
 Output log(Output x);
 Output softmax(Output logits);
 Output reshape(Output x, const Shape& shape);
 Output cast(Output x, DType dtype);
 Output equal(Output a, Output b);
 Output argmax(Output x, int axis);
-// Over these axes; over all when there are none.
-Output reduce_sum(Output x, std::vector<int> axes = {});
-Output reduce_mean(Output x, std::vector<int> axes = {});
-// The loss of each row.
-Output softmax_cross_entropy(Output logits, Output labels);
-Output sparse_softmax_cross_entropy(Output logits, Output labels);
+Output reduce_sum(Output x, const Axes& axes = {});
+Output reduce_mean(Output x, const Axes& axes = {});
+// log(sum(exp(x))) without large exponentials.
+Output reduce_logsumexp(Output x, const Axes& axes = {}, bool keep_dims = false,
+                        std::string_view name = "ReduceLogSumExp");
+Output logical_xor(Output a, Output b, std::string_view name = "LogicalXor");
+// What does not fit into the type becomes its smallest or largest number.
+Output saturate_cast(Output x, DType dtype, std::string_view name = "saturate_cast");
+// The axes of x from the last to the first.
+Output reversed_axes(Output x);
 
 }  // namespace capstan

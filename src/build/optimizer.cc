@@ -32,16 +32,6 @@ VariableRef Optimizer::zeros_slot(Graph& graph, const VariableRef& variable,
   return keep_slot(kind, variable, make_zeros_slot(graph, variable, name, slot_scope_));
 }
 
-Output Optimizer::as_tensor(Graph& graph, const Hyper& value, std::string_view name) {
-  if (const Output* tensor = std::get_if<Output>(&value)) return *tensor;
-  return graph.constant(Tensor::scalar<float>(float(std::get<double>(value))), name);
-}
-
-Output Optimizer::cast(Graph& graph, Output value, DType dtype) {
-  if (value.dtype() == dtype) return value;
-  return graph.add("Cast", {value}, {{"DstT", dtype}});
-}
-
 std::vector<GradientAndVariable> compute_gradients(Graph& graph, Output loss,
                                                    std::span<const VariableRef> variables,
                                                    const ComputeOptions& options) {

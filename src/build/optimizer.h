@@ -8,9 +8,9 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <variant>
 #include <vector>
 
+#include "build/basics.h"
 #include "build/variables.h"
 #include "graph/gradients.h"
 
@@ -20,9 +20,6 @@ struct GradientAndVariable {
   Output gradient;  // a default Output where the loss does not depend on the variable
   VariableRef variable;
 };
-
-// Hyperparameters are numbers or tensors of the graph.
-using Hyper = std::variant<double, Output>;
 
 class Optimizer {
  public:
@@ -53,10 +50,6 @@ class Optimizer {
                          std::string_view name);
   VariableRef keep_slot(const std::string& kind, const VariableRef& variable, VariableRef slot);
   VariableRef keep(VariableRef variable);
-  // A hyperparameter as a tensor, named once in prepare().
-  static Output as_tensor(Graph& graph, const Hyper& value, std::string_view name);
-  // The tensor as the variable's type.
-  static Output cast(Graph& graph, Output value, DType dtype);
 
  private:
   const std::string name_;

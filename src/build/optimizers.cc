@@ -13,10 +13,12 @@ class GradientDescent : public Optimizer {
   GradientDescent(Hyper rate, bool locking, std::string name)
       : Optimizer(std::move(name), locking), rate_(rate) {}
 
-  void prepare(Graph& graph) override { rate_tensor_ = as_tensor(graph, rate_, "learning_rate"); }
+  void prepare(Graph& graph) override {
+    rate_tensor_ = as_tensor(graph, rate_, DType::kFloat, "learning_rate");
+  }
 
   Node* apply_dense(Graph& graph, Output gradient, const VariableRef& variable) override {
-    Output rate = cast(graph, rate_tensor_, variable.dtype());
+    Output rate = cast_to(rate_tensor_, variable.dtype());
     return graph
         .add("ApplyGradientDescent", {variable.ref, rate, gradient},
              {{"use_locking", use_locking()}})
@@ -41,14 +43,14 @@ class Momentum : public Optimizer {
   }
 
   void prepare(Graph& graph) override {
-    rate_tensor_ = as_tensor(graph, rate_, "learning_rate");
-    momentum_tensor_ = as_tensor(graph, momentum_, "momentum");
+    rate_tensor_ = as_tensor(graph, rate_, DType::kFloat, "learning_rate");
+    momentum_tensor_ = as_tensor(graph, momentum_, DType::kFloat, "momentum");
   }
 
   Node* apply_dense(Graph& graph, Output gradient, const VariableRef& variable) override {
     const VariableRef& mom = *slot("momentum", variable);
-    Output rate = cast(graph, rate_tensor_, variable.dtype());
-    Output momentum = cast(graph, momentum_tensor_, variable.dtype());
+    Output rate = cast_to(rate_tensor_, variable.dtype());
+    Output momentum = cast_to(momentum_tensor_, variable.dtype());
     return graph
         .add("ApplyMomentum", {variable.ref, mom.ref, rate, gradient, momentum},
              {{"use_locking", use_locking()}, {"use_nesterov", nesterov_}})
@@ -74,11 +76,13 @@ class Adagrad : public Optimizer {
     }
   }
 
-  void prepare(Graph& graph) override { rate_tensor_ = as_tensor(graph, rate_, "learning_rate"); }
+  void prepare(Graph& graph) override {
+    rate_tensor_ = as_tensor(graph, rate_, DType::kFloat, "learning_rate");
+  }
 
   Node* apply_dense(Graph& graph, Output gradient, const VariableRef& variable) override {
     const VariableRef& accumulator = *slot("accumulator", variable);
-    Output rate = cast(graph, rate_tensor_, variable.dtype());
+    Output rate = cast_to(rate_tensor_, variable.dtype());
     return graph
         .add("ApplyAdagrad", {variable.ref, accumulator.ref, rate, gradient},
              {{"use_locking", use_locking()}})
@@ -116,15 +120,15 @@ class Adam : public Optimizer {
   }
 
   void prepare(Graph& graph) override {
-    rate_tensor_ = as_tensor(graph, rate_, "learning_rate");
-    beta1_tensor_ = as_tensor(graph, beta1_, "beta1");
-    beta2_tensor_ = as_tensor(graph, beta2_, "beta2");
-    epsilon_tensor_ = as_tensor(graph, epsilon_, "epsilon");
+    rate_tensor_ = as_tensor(graph, rate_, DType::kFloat, "learning_rate");
+    beta1_tensor_ = as_tensor(graph, beta1_, DType::kFloat, "beta1");
+    beta2_tensor_ = as_tensor(graph, beta2_, DType::kFloat, "beta2");
+    epsilon_tensor_ = as_tensor(graph, epsilon_, DType::kFloat, "epsilon");
   }
 
   Node* apply_dense(Graph& graph, Output gradient, const VariableRef& variable) override {
     DType t = variable.dtype();
-    auto as = [&](Output x) { return cast(graph, x, t); };
+    auto as = [&](Output x) { return cast_to(x, t); };
     return graph
         .add("ApplyAdam",
              {variable.ref, slot("m", variable)->ref, slot("v", variable)->ref,

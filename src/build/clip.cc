@@ -1,0 +1,63 @@
+#include "build/clip.h"
+
+#include "build/operators.h"
+
+namespace capstan {
+
+Output clip_by_value(Output x, const Hyper& low, const Hyper& high, std::string_view name) {
+  Composite made(x.graph(), name);
+  return binary("Maximum", binary("Minimum", x, high), low, made.self);
+}
+
+Output clip_by_norm(Output x, const Hyper& clip_norm, const Axes& axes, std::string_view name) {
+  Graph& g = x.graph();
+  Composite made(g, name);
+  Output squares = reduce("Sum", x * x, axes, true);
+  // The root of 0 has no gradient.
+  Output positive = binary("Greater", squares, 0.0);
+  Output safe = g.add("Select", {positive, squares, ones_like(squares)});
+  Output norm = g.add("Select", {positive, g.add("Sqrt", {safe}), squares});
+  Output scaled = binary("Mul", x, clip_norm, "mul");
+  return g.add("Identity", {scaled / binary("Maximum", norm, clip_norm)}, {}, made.self);
+}
+
+Output global_norm(std::span<const Output> tensors, std::string_view name) {
+  std::vector<Output> halves;
+  ScopeGuard scope;
+  for (const Output& tensor : tensors) {
+    if (!tensor) continue;
+    if (halves.empty()) scope = tensor.graph().name_scope(name);
+    auto with = tensor.graph().colocate_with(tensor.node);
+    halves.push_back(tensor.graph().add("L2Loss", {tensor}));
+  }
+  if (halves.empty()) throw invalid_argument("a global norm needs at least one tensor");
+  Graph& g = halves[0].graph();
+  Output half = reduce("Sum", g.add("Pack", halves, {{"axis", int64_t(0)}}, "stack"));
+  Output two = g.constant(scalar_of(half.dtype(), 2));
+  return g.add("Sqrt", {half * two}, {}, "global_norm");
+}
+
+std::vector<Output> clip_by_global_norm(std::span<const Output> tensors, const Hyper& clip_norm,
+                                        Output norm, std::string_view name) {
+  Graph& g = norm.graph();
+  Composite made(g, name);
+  Output inverse = 1.0 / norm;
+  Output one = g.constant(scalar_of(norm.dtype(), 1));
+  Output bound = binary("Minimum", inverse, binary("RealDiv", one, clip_norm, "truediv"));
+  Output finite = binary("Mul", clip_norm, bound, "mul");
+  // 0 where the norm is finite, and else NaN, which says so in every tensor.
+  Output scale = finite + (norm - norm);
+  std::vector<Output> clipped;
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    if (!tensors[i]) {
+      clipped.emplace_back();
+      continue;
+    }
+    auto with = g.colocate_with(tensors[i].node);
+    std::string own = fmt::format("{}_{}", made.self, i);
+    clipped.push_back(g.add("Identity", {tensors[i] * scale}, {}, own));
+  }
+  return clipped;
+}
+
+}  // namespace capstan

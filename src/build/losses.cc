@@ -1,0 +1,179 @@
+#include "build/losses.h"
+
+#include "build/nn.h"
+#include "build/operators.h"
+
+namespace capstan {
+namespace {
+
+[[noreturn]] void cannot_broadcast(Output weights, Output values) {
+  throw invalid_argument(
+      "weights of shape {} do not fit losses of shape {}: give a number, or weights of the same "
+      "rank whose dimensions are 1 or the losses'",
+      weights.shape(), values.shape());
+}
+
+void check_dims(Output weights, Output values) {
+  for (int i = 0; i < values.shape().rank(); ++i) {
+    int64_t w = weights.shape()[i], v = values.shape()[i];
+    if (w >= 0 && v >= 0 && w != 1 && w != v) cannot_broadcast(weights, values);
+  }
+}
+
+// The node that says that weights fit values; none where that shows only when it runs.
+Node* check_broadcast(const Hyper& given, Output values) {
+  Graph& g = values.graph();
+  Composite made(g, "assert_broadcastable");
+  Output weights = as_tensor(g, given, DType::kFloat, "weights");
+  shape_of(weights, "weights/shape");
+  rank_of(weights, "weights/rank");
+  shape_of(values, "values/shape");
+  rank_of(values, "values/rank");
+  const Shape &w = weights.shape(), &v = values.shape();
+  if (w.known_rank() && w.rank() == 0)
+    return &g.add_node("NoOp", {}, {}, "static_scalar_check_success");
+  if (!w.known_rank() || !v.known_rank()) return nullptr;
+  if (w.rank() != v.rank()) cannot_broadcast(weights, values);
+  check_dims(weights, values);
+  if (!w.fully_defined() || !v.fully_defined()) return nullptr;
+  return &g.add_node("NoOp", {}, {}, "static_dims_check_success");
+}
+
+ScopeGuard after(Graph& g, Node* check) {
+  return g.control_dependencies(check ? std::vector<Node*>{check} : std::vector<Node*>{});
+}
+
+// Weights repeated over the shape of values.
+Output broadcast_weights(Output weights, Output values) {
+  if (weights.shape().fully_defined() && weights.shape() == values.shape()) return weights;
+  Graph& g = values.graph();
+  Composite made(g, "broadcast_weights");
+  auto checked = after(g, check_broadcast(weights, values));
+  return binary("Mul", weights, ones_like(values), made.self);
+}
+
+Output nonzero_weights(Output losses, Output weights) {
+  Graph& g = losses.graph();
+  Composite made(g, "num_present");
+  Output absent = binary("Equal", weights, 0.0);
+  Output zeros = zeros_like(weights), ones = ones_like(weights);
+  Output present = g.add("Select", {absent, zeros, ones});
+  return reduce("Sum", broadcast_weights(present, losses), {}, false, made.self);
+}
+
+Output number_of(Output losses) {
+  Graph& g = losses.graph();
+  Composite made(g, "num_elements");
+  return cast_to(size_of(losses, made.self), losses.dtype());
+}
+
+Output count(Output losses, Output weights, Reduction reduction) {
+  switch (reduction) {
+    case Reduction::kMean: return reduce("Sum", ones_like(losses) * weights);
+    case Reduction::kOverBatchSize: return number_of(losses);
+    default: return nonzero_weights(losses, weights);
+  }
+}
+
+Output reduced(Output weighted, Output losses, Output weights, Reduction reduction) {
+  if (reduction == Reduction::kNone) return weighted;
+  Output total = reduce("Sum", weighted);
+  if (reduction == Reduction::kSum) return total;
+  Output divisor = count(losses, weights, reduction);
+  // 0 where nothing counts.
+  return binary("DivNoNan", reduce("Sum", total), divisor, "value");
+}
+
+// Weights of the losses' type.
+Output typed(Graph& g, const Hyper& weights, DType dtype) {
+  if (auto* tensor = std::get_if<Output>(&weights)) return cast_to(*tensor, dtype);
+  return as_tensor(g, weights, dtype, g.unique_name("Cast") + "/x/");
+}
+
+void check_shapes(Output labels, Output predictions) {
+  if (!labels.shape().compatible_with(predictions.shape())) {
+    throw invalid_argument("labels of shape {} do not fit predictions of shape {}", labels.shape(),
+                           predictions.shape());
+  }
+}
+
+}  // namespace
+
+Output weighted_loss(Output losses, const Hyper& weights, Reduction reduction,
+                     std::string_view name) {
+  Graph& g = losses.graph();
+  Composite made(g, name);
+  auto checked = after(g, check_broadcast(weights, losses));
+  const DType given = losses.dtype();
+  losses = cast_to(losses, DType::kFloat);
+  Output factor = typed(g, weights, DType::kFloat);
+  return cast_to(reduced(binary("Mul", losses, factor), losses, factor, reduction), given);
+}
+
+Output mean_squared_error(Output labels, Output predictions, const Hyper& weights,
+                          Reduction reduction, std::string_view name) {
+  Composite made(labels.graph(), name);
+  check_shapes(labels, predictions);
+  Output each = binary("SquaredDifference", predictions, labels);
+  return weighted_loss(each, weights, reduction, made.self);
+}
+
+Output absolute_difference(Output labels, Output predictions, const Hyper& weights,
+                           Reduction reduction, std::string_view name) {
+  Graph& g = labels.graph();
+  Composite made(g, name);
+  check_shapes(labels, predictions);
+  Output each = g.add("Abs", {binary("Sub", predictions, labels)});
+  return weighted_loss(each, weights, reduction, made.self);
+}
+
+Output log_loss(Output labels, Output predictions, const Hyper& weights, double epsilon,
+                Reduction reduction, std::string_view name) {
+  Composite made(labels.graph(), name);
+  check_shapes(labels, predictions);
+  Output hit = -binary("Mul", labels, log(predictions + epsilon));
+  Output others = 1.0 - labels;
+  Output miss = binary("Mul", others, log((1.0 - predictions) + epsilon));
+  return weighted_loss(hit - miss, weights, reduction, made.self);
+}
+
+Output softmax_cross_entropy_loss(Output labels, Output logits, const Hyper& weights,
+                                  double smoothing, Reduction reduction, std::string_view name) {
+  Graph& g = logits.graph();
+  Composite made(g, name);
+  labels = cast_to(labels, logits.dtype());
+  check_shapes(labels, logits);
+  if (smoothing > 0) {
+    Output classes = cast_to(item_of(shape_of(labels), 1), logits.dtype());
+    Output share = smoothing / classes;
+    labels = labels * (1 - smoothing) + share;
+  }
+  labels = g.add("StopGradient", {labels}, {}, "labels_stop_gradient");
+  Output each = softmax_cross_entropy(logits, labels, "xentropy");
+  return weighted_loss(each, weights, reduction, made.self);
+}
+
+Output sparse_softmax_cross_entropy_loss(Output labels, Output logits, const Hyper& weights,
+                                         Reduction reduction, std::string_view name) {
+  Graph& g = logits.graph();
+  Composite made(g, name);
+  Output factor = as_tensor(g, weights, DType::kFloat);
+  const Shape& shape = labels.shape();
+  if (shape.known_rank() && logits.shape().known_rank() && shape.rank() == logits.shape().rank()) {
+    labels = g.add("Squeeze", {labels}, {{"squeeze_dims", std::vector<int64_t>{-1}}});
+  }
+  Output each = sparse_softmax_cross_entropy(logits, labels, "xentropy");
+  return weighted_loss(each, factor, reduction, made.self);
+}
+
+Output sigmoid_cross_entropy_loss(Output labels, Output logits, const Hyper& weights,
+                                  double smoothing, Reduction reduction, std::string_view name) {
+  Composite made(logits.graph(), name);
+  labels = cast_to(labels, logits.dtype());
+  check_shapes(labels, logits);
+  if (smoothing > 0) labels = labels * (1 - smoothing) + 0.5 * smoothing;
+  Output each = sigmoid_cross_entropy(logits, labels, "xentropy");
+  return weighted_loss(each, weights, reduction, made.self);
+}
+
+}  // namespace capstan
