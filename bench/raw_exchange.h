@@ -16,8 +16,8 @@
 #include <memory>
 #include <vector>
 
-#include "net/patience.h"
 #include "net/lane.h"
+#include "net/patience.h"
 #include "net/socket.h"
 
 namespace capstan {

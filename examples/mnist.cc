@@ -9,8 +9,6 @@
 
 #include <cmath>
 #include <cstdio>
-#include <cstdlib>
-#include <nlohmann/json.hpp>
 
 #include "mnist_data.h"
 
@@ -19,25 +17,6 @@ namespace {
 using namespace capstan;
 
 constexpr int64_t kLastStep = 3000, kBatch = 100;
-
-struct Role {
-  ClusterSpec cluster;
-  std::string job = "worker";
-  int task = 0;
-  bool alone = true;
-};
-
-Role role_from_environment() {
-  Role role;
-  const char* text = std::getenv("TF_CONFIG");
-  if (!text) return role;
-  auto config = nlohmann::json::parse(text);
-  role.cluster = ClusterSpec::from_json(config.at("cluster").dump());
-  role.job = config.at("task").at("type");
-  role.task = config.at("task").at("index");
-  role.alone = false;
-  return role;
-}
 
 struct Model {
   Output x, y, loss, accuracy;
@@ -82,7 +61,7 @@ std::pair<Tensor, Tensor> batch(const Images& data, int64_t size, std::mt19937& 
   return {images, labels};
 }
 
-int run(const Role& role, std::shared_ptr<Server> server) {
+int run(const TaskRole& role, std::shared_ptr<Server> server) {
   Mnist data = load_mnist();
   std::printf("data: %s\n", data.source.c_str());
   Graph g(standard_catalog());
@@ -97,20 +76,19 @@ int run(const Role& role, std::shared_ptr<Server> server) {
   Model m = build(g, *optimizer);
 
   SupervisorOptions options;
-  options.is_chief = role.task == 0;
+  options.is_chief = role.is_chief();
   options.session.server = server;
   options.session.target = server ? server->target() : "";
   options.variables = m.all;
   options.global_step = m.global_step;
   options.max_steps = kLastStep;
+  options.loss = m.loss;  // `capstan run` shows it
   MonitoredSession session(g, options);
-  TaskChannel channel(settings_from_environment().task_fd);
   std::mt19937 random(unsigned(role.task) + 1);
   for (int64_t i = 0; !session.should_stop(); ++i) {
     auto [images, labels] = batch(data.train, kBatch, random);
     std::pair<Output, Tensor> feeds[] = {{m.x, images}, {m.y, labels}};
     float loss = *session.run(feeds, {&m.loss, 1}, {&m.train, 1})[0].data<float>();
-    channel.step(session.step(), loss, kLastStep);
     if (i % 500 == 0) std::printf("step: %ld, loss: %.4f\n", long(session.step()), loss);
     std::fflush(stdout);
   }
@@ -125,7 +103,6 @@ int run(const Role& role, std::shared_ptr<Server> server) {
   }
   session.close();
   if (server) server->leave();
-  channel.end();
   return 0;
 }
 
@@ -133,8 +110,8 @@ int run(const Role& role, std::shared_ptr<Server> server) {
 
 int main() {
   try {
-    Role role = role_from_environment();
-    if (role.alone) return run(role, nullptr);
+    TaskRole role = role_from_environment();
+    if (role.alone()) return run(role, nullptr);
     TaskOptions options;
     options.cluster = role.cluster;
     options.job = role.job;
@@ -142,7 +119,7 @@ int main() {
     apply_settings(settings_from_environment(), options);
     auto server = Server::start(standard_catalog(), options);
     conduct_for_clients(*server);
-    if (role.job == "ps") {
+    if (role.is_server()) {
       server->join();
       return 0;
     }

@@ -1,4 +1,4 @@
-"""Runs every test of one build: layers, ruff, ctest, pytest. `./capstan test` calls it.
+"""Runs every test of one build: layers, formats, ruff, ctest, pytest. `./capstan test` calls it.
 
 The last line is the sum, as in "812 passed, 0 failed, 3 skipped".
 """
@@ -6,6 +6,7 @@ The last line is the sum, as in "812 passed, 0 failed, 3 skipped".
 import argparse
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -19,6 +20,7 @@ ROOT = Path(__file__).resolve().parent.parent
 PASSED_OR_STARTED = re.compile(r"\s*(Start +\d+:|\d+/\d+ Test +#.* Passed )|^$")
 ENDED = re.compile(r"\s*(\d+)/(\d+) Test +#")
 PYTHON_FOLDERS = ["python", "tests", "tools", "bench", "examples", "conftest.py"]
+CPP_FOLDERS = ("src", "include", "jobs", "python/binding", "tests", "bench", "examples")
 
 
 @dataclass
@@ -52,6 +54,11 @@ def count_junit(path):
         else:
             count.passed += 1
     return count
+
+
+def cpp_files():
+    folders = [ROOT / name for name in CPP_FOLDERS]
+    return sorted(str(p) for folder in folders for p in folder.rglob("*") if p.suffix in (".cc", ".h"))
 
 
 def run_check(name, command):
@@ -142,6 +149,8 @@ def main():
     total = Count()
     if not options.pattern:
         total += run_check("layers", [sys.executable, "tools/check_layers.py"])
+        if formatter := shutil.which("clang-format-16"):
+            total += run_check("clang-format", [formatter, "--dry-run", "-Werror", *cpp_files()])
         folders = [name for name in PYTHON_FOLDERS if (ROOT / name).exists()]
         total += run_check("ruff", [sys.executable, "-m", "ruff", "check", "-q", *folders])
     with tempfile.TemporaryDirectory() as folder:

@@ -25,6 +25,7 @@
 #include "build/variables.h"
 #include "cluster/cluster_spec.h"
 #include "cluster/server.h"
+#include "cluster/tf_config.h"
 #include "graph/gradients.h"
 #include "graph/graph.h"
 #include "graph/graph_def.h"

@@ -123,7 +123,10 @@ std::vector<std::string> LocalJob::environment(const TaskId& task) const {
   for (const char* name : {"CAPSTAN_LISTEN_FD", "CAPSTAN_TASK_FD"}) env.erase(name);
   env["PYTHONUNBUFFERED"] = "1";
   if (spec_.program.is_python()) env["PYTHONPATH"] = spec_.program.python_path;
-  for (const auto& [name, value] : spec_.env) env[name] = value;
+  for (const auto& [name, value] : spec_.env) {
+    const bool ours_first = name == "PYTHONPATH" && spec_.program.is_python();
+    env[name] = ours_first ? spec_.program.python_path + ":" + value : value;
+  }
   env["TF_CONFIG"] = tf_config(cluster_, task);
   env["CAPSTAN_ROLE_FLAGS"] = role_flags(cluster_, task);
   env["CAPSTAN_SECRET"] = secret_;

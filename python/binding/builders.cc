@@ -49,13 +49,14 @@ nb::object make_merge(nb::handle graph, nb::handle summaries, const std::string&
 }
 
 // (filename tensor, save tensor, restore operation)
-nb::tuple make_saver_nodes(nb::handle graph, nb::dict variables, bool sharded,
+nb::tuple make_saver_nodes(nb::handle graph, nb::dict variables, bool sharded, bool reshape,
                            const std::string& name) {
   std::map<std::string, VariableRef> by_name;
   for (auto [key, value] : variables)
     by_name.emplace(nb::cast<std::string>(key), variable_of(value));
   SaverOptions options;
   options.sharded = sharded;
+  options.reshape = reshape;
   options.name = name;
   SaverNodes nodes = make_saver(graph_handle(graph).graph, by_name, options);
   return nb::make_tuple(tensor_object(graph, nodes.filename), tensor_object(graph, nodes.save),

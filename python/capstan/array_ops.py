@@ -1,5 +1,7 @@
 """Shapes, slices, joins and fills."""
 
+import numbers
+
 import numpy as np
 
 from capstan import _capstan, convert, dtypes
@@ -106,6 +108,8 @@ def _filled_with(value, default_name):
         dtype = dtypes.as_dtype(dtype).base_dtype
         with name_scope(name, default_name, [shape]) as scope:
             shape = convert.static_or_tensor_shape(shape)
+            if shape is None:
+                raise ValueError("%s needs a shape, not None" % default_name)
             if isinstance(shape, Tensor):
                 return _capstan.filled_with_tensor(shape, dtype, value, scope)
             graph = graphs.get_default_graph()
@@ -154,8 +158,8 @@ def _one_hot_type(given, dtype):
         return dtypes.as_dtype(dtype).base_dtype
     if not given:
         return dtypes.float32
-    value = given[0]
-    return value.dtype.base_dtype if convert.is_tensor(value) else None
+    held = given[0] if convert.is_tensor(given[0]) else convert.to_array(given[0])
+    return dtypes.as_dtype(held.dtype).base_dtype
 
 
 def _one_hot_value(value, default, dtype, name):
@@ -183,6 +187,8 @@ def concat(values, axis=None, name="concat", concat_dim=None):
 
 
 def _looks_like_values(value):
+    if isinstance(value, np.ndarray):
+        return value.ndim > 0
     return isinstance(value, (list, tuple)) or getattr(
         getattr(value, "shape", None), "ndims", None
     ) not in (None, 0)
@@ -197,8 +203,8 @@ def split(
     if split_dim is not None:
         axis = split_dim
     pieces = _either(num_or_size_splits, num_split, "num_or_size_splits", "num_split")
-    if isinstance(pieces, int):
-        return apply_op("Split", split_dim=axis, num_split=pieces, value=value, name=name)
+    if isinstance(pieces, numbers.Integral):
+        return apply_op("Split", split_dim=axis, num_split=int(pieces), value=value, name=name)
     sizes = convert_to_tensor(pieces)
     if sizes.shape.ndims == 0:
         raise ValueError(
@@ -320,6 +326,10 @@ def _index_part(index, key):
     )
 
 
+def _cast(tensor, dtype):
+    return tensor if tensor.dtype is dtype else apply_op("Cast", x=tensor, DstT=dtype)
+
+
 def getitem(tensor, keys):
     """tensor[...]: always a StridedSlice."""
     keys = list(keys) if isinstance(keys, (list, tuple)) else [keys]
@@ -336,6 +346,8 @@ def getitem(tensor, keys):
             masks[mask] |= bit
     with name_scope(None, "strided_slice", [tensor] + keys) as scope:
         packed = [stack(part, name="stack") for part in (begin, end, strides)]
+        if any(part.dtype is dtypes.int64 for part in packed):
+            packed = [_cast(part, dtypes.int64) for part in packed]
         return apply_op(
             "StridedSlice",
             input=convert_to_tensor(tensor),

@@ -1,6 +1,7 @@
 """Gradients kept within bounds. The composites are the engine's."""
 
 from capstan import _capstan, convert, math_ops
+from capstan import graph as graphs
 from capstan.graph import name_scope
 
 
@@ -25,7 +26,8 @@ def _tensors(t_list):
 
 def global_norm(t_list, name=None):
     with name_scope(name, "global_norm", [t for t in t_list if t is not None]) as scope:
-        return _capstan.global_norm(_tensors(t_list), scope)
+        tensors = _tensors(t_list)
+        return _capstan.global_norm(graphs._graph_of(tensors), tensors, scope)
 
 
 def clip_by_global_norm(t_list, clip_norm, use_norm=None, name=None):

@@ -1,4 +1,4 @@
-"""tf.compat: text and bytes."""
+"""tf.compat: text and bytes, and the switches between the ways of TensorFlow 1 and 2."""
 
 
 def as_bytes(bytes_or_text, encoding="utf-8"):
@@ -26,3 +26,34 @@ def as_str_any(value):
 
 def path_to_str(path):
     return as_str_any(path.__fspath__()) if hasattr(path, "__fspath__") else path
+
+
+def _off(name):
+    def switch():
+        """What this switches off does not exist here."""
+
+    switch.__name__ = name
+    return switch
+
+
+def _on(name, what):
+    def switch(*unused, **kwargs):
+        raise NotImplementedError(
+            "tf.%s: Capstan runs programs that build graphs; %s does not exist here" % (name, what)
+        )
+
+    switch.__name__ = name
+    return switch
+
+
+disable_v2_behavior = _off("disable_v2_behavior")
+disable_eager_execution = _off("disable_eager_execution")
+disable_resource_variables = _off("disable_resource_variables")
+disable_v2_tensorshape = _off("disable_v2_tensorshape")
+disable_control_flow_v2 = _off("disable_control_flow_v2")
+disable_tensor_equality = _off("disable_tensor_equality")
+enable_v2_behavior = _on("enable_v2_behavior", "TensorFlow 2's behaviour")
+enable_eager_execution = _on("enable_eager_execution", "eager execution")
+enable_resource_variables = _on("enable_resource_variables", "a resource variable")
+enable_v2_tensorshape = _on("enable_v2_tensorshape", "TensorFlow 2's TensorShape")
+enable_control_flow_v2 = _on("enable_control_flow_v2", "TensorFlow 2's control flow")

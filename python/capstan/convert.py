@@ -254,8 +254,9 @@ def is_tensor(value):
 
 
 def number_or_tensor(value, dtype=None, name=None):
-    """What the engine's composites take: a plain number stays one."""
-    if is_tensor(value) or not np.isscalar(value):
+    """What the engine's composites take: a plain number stays one, unless it is to be a whole one."""
+    whole = dtype is not None and dtype.is_integer
+    if is_tensor(value) or not np.isscalar(value) or whole:
         return convert_to_tensor(value, dtype=None if is_tensor(value) else dtype, name=name)
     return float(value)
 
@@ -277,4 +278,6 @@ def static_or_tensor_shape(shape):
     sizes = list(shape) if hasattr(shape, "__iter__") else [shape]
     if any(is_tensor(size) for size in sizes):
         return convert_to_tensor(sizes)
+    if any(size is None or (isinstance(size, Dimension) and size.value is None) for size in sizes):
+        raise ValueError("Cannot make a tensor of the partially known shape %s" % (shape,))
     return [int(size) for size in sizes]

@@ -9,6 +9,8 @@ def _start(learning_rate, global_step):
     if global_step is None:
         raise ValueError("global_step is required for a decaying learning rate.")
     rate = convert.convert_to_tensor(learning_rate, name="initial_learning_rate")
+    if not rate.dtype.is_floating:
+        raise TypeError("a learning rate that decays is a fraction, not a %s" % rate.dtype.name)
     return rate, rate.dtype
 
 
@@ -19,7 +21,7 @@ def _by_factor(make, default_name):
             steps = math_ops.cast(decay_steps, dtype)
             factor = math_ops.cast(decay_rate, dtype)
             step = math_ops.cast(global_step, dtype)
-            return make(rate, step, steps, factor, staircase, scope)
+            return make(rate, step, steps, factor, bool(staircase), scope)
 
     return decay
 
@@ -48,7 +50,7 @@ def polynomial_decay(
         rate, dtype = _start(learning_rate, global_step)
         end, power = math_ops.cast(end_learning_rate, dtype), math_ops.cast(power, dtype)
         step, steps = math_ops.cast(global_step, dtype), math_ops.cast(decay_steps, dtype)
-        return _capstan.polynomial_decay(rate, step, steps, end, power, cycle, scope)
+        return _capstan.polynomial_decay(rate, step, steps, end, power, bool(cycle), scope)
 
 
 def cosine_decay(learning_rate, global_step, decay_steps, alpha=0.0, name=None):
@@ -64,6 +66,6 @@ def piecewise_constant(x, boundaries, values, name=None):
         raise ValueError("The length of boundaries should be 1 less than the length of values")
     with name_scope(name, "PiecewiseConstant", [x]) as scope:
         x = convert.convert_to_tensor(x)
-        limits = [convert.convert_to_tensor(b, x.dtype.base_dtype) for b in boundaries]
+        limits = [math_ops.cast(b, x.dtype.base_dtype) for b in boundaries]
         rates = [convert.convert_to_tensor(value) for value in values]
         return _capstan.piecewise_constant(x, limits, rates, scope)

@@ -197,7 +197,10 @@ def _parse_bool(text):
 
 
 def _parse_int(text):
-    return text if isinstance(text, int) else int(str(text), 0)
+    if isinstance(text, int):
+        return text
+    # "08" is eight; "0x10" is sixteen.
+    return int(text, 10) if str(text).lstrip("+-").isdigit() else int(str(text), 0)
 
 
 def _parse_list(text):

@@ -15,14 +15,16 @@ class Initializer:
 
     @classmethod
     def from_config(cls, config):
-        config = dict(config)
-        config.pop("dtype", None)
         return cls(**config)
 
 
 class _Typed(Initializer):
     def __init__(self, dtype=dtypes.float32):
         self.dtype = dtypes.as_dtype(dtype).base_dtype
+
+    def get_config(self):
+        config = {key: value for key, value in vars(self).items() if not key.startswith("_")}
+        return dict(config, dtype=self.dtype.name)
 
     def _type(self, dtype):
         return self.dtype if dtype is None else dtypes.as_dtype(dtype).base_dtype
@@ -50,38 +52,29 @@ class Constant(_Typed):
         )
 
 
-class _Drawn(_Typed):
-    """A distribution with two parameters and a seed."""
+class RandomNormal(_Typed):
+    _draw = staticmethod(random_ops.random_normal)
 
-    draw = None
-
-    def __init__(self, first, second, seed, dtype):
+    def __init__(self, mean=0.0, stddev=1.0, seed=None, dtype=dtypes.float32):
         super().__init__(dtype)
-        self._first, self._second, self.seed = first, second, seed
+        self.mean, self.stddev, self.seed = mean, stddev, seed
 
     def __call__(self, shape, dtype=None, partition_info=None):
-        return type(self).draw(shape, self._first, self._second, self._type(dtype), seed=self.seed)
+        return self._draw(shape, self.mean, self.stddev, self._type(dtype), seed=self.seed)
 
 
-class RandomNormal(_Drawn):
-    draw = staticmethod(random_ops.random_normal)
-
-    def __init__(self, mean=0.0, stddev=1.0, seed=None, dtype=dtypes.float32):
-        super().__init__(mean, stddev, seed, dtype)
+class TruncatedNormal(RandomNormal):
+    _draw = staticmethod(random_ops.truncated_normal)
 
 
-class TruncatedNormal(_Drawn):
-    draw = staticmethod(random_ops.truncated_normal)
-
-    def __init__(self, mean=0.0, stddev=1.0, seed=None, dtype=dtypes.float32):
-        super().__init__(mean, stddev, seed, dtype)
-
-
-class RandomUniform(_Drawn):
-    draw = staticmethod(random_ops.random_uniform)
-
+class RandomUniform(_Typed):
     def __init__(self, minval=0.0, maxval=None, seed=None, dtype=dtypes.float32):
-        super().__init__(minval, maxval, seed, dtype)
+        super().__init__(dtype)
+        self.minval, self.maxval, self.seed = minval, maxval, seed
+
+    def __call__(self, shape, dtype=None, partition_info=None):
+        dtype = self._type(dtype)
+        return random_ops.random_uniform(shape, self.minval, self.maxval, dtype, seed=self.seed)
 
 
 class VarianceScaling(_Typed):
@@ -113,6 +106,8 @@ class VarianceScaling(_Typed):
 
     def __call__(self, shape, dtype=None, partition_info=None):
         whole = shape if partition_info is None else partition_info.full_shape
+        if not self._type(dtype).is_floating:
+            raise ValueError("random initial values are fractions, not %s" % self._type(dtype).name)
         return _capstan.variance_scaling(
             graphs.get_default_graph(),
             shape,
@@ -125,12 +120,17 @@ class VarianceScaling(_Typed):
         )
 
 
-class GlorotUniform(VarianceScaling):
+class _Glorot(VarianceScaling):
+    def get_config(self):
+        return {"seed": self.seed, "dtype": self.dtype.name}
+
+
+class GlorotUniform(_Glorot):
     def __init__(self, seed=None, dtype=dtypes.float32):
         super().__init__(1.0, "fan_avg", "uniform", seed, dtype)
 
 
-class GlorotNormal(VarianceScaling):
+class GlorotNormal(_Glorot):
     def __init__(self, seed=None, dtype=dtypes.float32):
         super().__init__(1.0, "fan_avg", "truncated_normal", seed, dtype)
 

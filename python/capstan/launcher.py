@@ -149,8 +149,13 @@ class StepReporter:
 
     def finish(self, sess, step_tensor):
         """The step at which training has ended, with the last loss that is known."""
-        if self._process.channel.connected:
-            self._tell(sess.run(step_tensor))
+        if not self._process.channel.connected:
+            return
+        try:
+            step = sess.run(step_tensor)
+        except errors.OpError:
+            return  # the parameter server has left already: the last report stands
+        self._tell(step)
 
     def _tell(self, step):
         ends = [last for last in (self.last_step, self.limit) if last > 0]

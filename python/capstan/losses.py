@@ -62,8 +62,11 @@ def _arguments(what, parameters, defaults, args, kwargs):
     unknown = [name for name in kwargs if name not in parameters]
     if unknown or len(args) > len(parameters):
         raise TypeError("%s takes the arguments %s" % (what, ", ".join(parameters)))
-    given = dict(defaults, **dict(zip(parameters, args)))
-    given.update(kwargs)
+    by_position = dict(zip(parameters, args))
+    twice = [name for name in kwargs if name in by_position]
+    if twice:
+        raise TypeError("%s got multiple values for argument '%s'" % (what, twice[0]))
+    given = {**defaults, **by_position, **kwargs}
     missing = [name for name in parameters if name not in given]
     if missing:
         raise TypeError("%s needs the argument '%s'" % (what, missing[0]))
@@ -77,8 +80,7 @@ def _reduction(name):
 
 
 def _converted(value, dtype):
-    value = convert.convert_to_tensor(value)
-    return value if dtype is None else math_ops.cast(value, dtype)
+    return convert.convert_to_tensor(value) if dtype is None else math_ops.cast(value, dtype)
 
 
 def compute_weighted_loss(

@@ -170,6 +170,9 @@ to_int64 = _caster(dtypes.int64, "ToInt64")
 
 
 def add_n(inputs, name=None):
+    inputs = (
+        inputs if isinstance(inputs, (list, tuple)) or convert.is_tensor(inputs) else list(inputs)
+    )
     if not isinstance(inputs, (list, tuple)) or not inputs:
         raise ValueError(
             "inputs must be an iterable of at least one Tensor/IndexedSlices with the same dtype and shape"

@@ -116,7 +116,9 @@ def meta_graph_bytes(graph, saver_def=None, collection_list=None):
         if packed:
             collections[key] = packed
         elif items:
-            logs.debug("the collection %s is not written: it holds %s", key, type(items[0]).__name__)
+            logs.debug(
+                "the collection %s is not written: it holds %s", key, type(items[0]).__name__
+            )
     saver = None if saver_def is None else saver_def.SerializeToString()
     return _capstan.meta_graph(graph, saver, collections, about.__version__, about.__git_version__)
 
@@ -129,12 +131,22 @@ def export_meta_graph(
     collection_list=None,
     as_text=False,
     graph=None,
+    export_scope=None,
+    clear_devices=False,
     **unused,
 ):
     """The default graph, or the one given, as a MetaGraphDef; written where a name is given."""
+    if export_scope:
+        raise NotImplementedError(
+            "export_meta_graph(export_scope=...): only whole graphs are written"
+        )
     graph = graph or graphs.get_default_graph()
     content = meta_graph_bytes(graph, saver_def, collection_list)
     meta = MetaGraphDef.FromString(content)
+    if clear_devices:
+        for node in meta.graph_def.node:
+            node.device = ""
+        content = meta.SerializeToString()
     if filename:
         os.makedirs(os.path.dirname(filename) or ".", exist_ok=True)
         _capstan.write_file(filename, str(meta).encode() if as_text else content)
@@ -184,7 +196,10 @@ def _imported(graph, key, kind, values, scope, known):
     if kind == "bytes":
         from capstan.saver import Saver
 
-        return [Saver.from_proto(protos.SaverDef.FromString(v), scope) if key == "savers" else v for v in values]
+        return [
+            Saver.from_proto(protos.SaverDef.FromString(v), scope) if key == "savers" else v
+            for v in values
+        ]
     return values
 
 

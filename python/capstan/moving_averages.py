@@ -3,6 +3,7 @@
 from capstan import _capstan, array_ops, control_ops, convert, math_ops, variables
 from capstan import graph as graphs
 from capstan.graph import GraphKeys, name_scope
+from capstan.variable_scope import get_variable_scope
 from capstan.variables import Variable
 
 
@@ -38,7 +39,9 @@ class ExponentialMovingAverage:
     def _make(self, var):
         with graphs.init_scope():
             if isinstance(var, Variable):
-                parts = _capstan.make_slot(var.graph, var, self._name, var.initialized_value, "")
+                parts = _capstan.make_slot(
+                    var.graph, var, self._name, var.initialized_value, get_variable_scope().name
+                )
                 made = Variable._from_parts(parts)
                 graphs.add_to_collection(GraphKeys.GLOBAL_VARIABLES, made)
                 return made

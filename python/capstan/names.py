@@ -24,6 +24,10 @@ TABLE = {
         shapes: TensorShape Dimension dimension_value
         convert: constant convert_to_tensor convert_to_tensor_or_indexed_slices is_tensor
         graph_defs: make_tensor_proto make_ndarray
+        compat: disable_v2_behavior disable_eager_execution disable_resource_variables
+        compat: disable_v2_tensorshape disable_control_flow_v2 disable_tensor_equality
+        compat: enable_v2_behavior enable_eager_execution enable_resource_variables
+        compat: enable_v2_tensorshape enable_control_flow_v2
         sparse: IndexedSlices SparseTensor SparseTensorValue convert_to_tensor_or_sparse_tensor
         math_ops: add subtract sub=subtract multiply mul=multiply negative neg=negative truediv
         math_ops: divide
@@ -241,8 +245,10 @@ PRIVATE = "python"
 PRIVATE_PARTS = (
     "client data estimator framework keras lib ops platform saved_model summary training util".split()
 )
-# Below these, anything can be imported, and fails where it is used.
-OPEN = ("contrib", "python", "examples", "models")
+# Below these, anything can be imported and looked up, and fails where it is used.
+OPEN = ("contrib", "python", "core", "examples", "models", "estimator", "keras")
+# Among these, names are those of the public modules.
+INNER = (PRIVATE, "core")
 # Modules that show the ops of the catalog.
 DERIVED = ("", "nn", "math", "linalg", "raw_ops", "random", "image", "strings", "sets")
 

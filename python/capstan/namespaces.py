@@ -1,7 +1,7 @@
 """The modules that old programs import, made when they are asked for; see names.py.
 
-A name that does not exist fails where it is used, with its name, the program's line and the nearest
-name there is.
+A name of TensorFlow that does not exist here fails where it is used, with its name, the program's
+line and the nearest name there is; a name that TensorFlow does not have either is no attribute.
 """
 
 import importlib
@@ -38,11 +38,26 @@ def _below(path, tops):
     return path.split(".")[0] in tops
 
 
+def _tensorflows():
+    """{path: names} of all that TensorFlow has."""
+    from capstan.tensorflow_names import NAMES
+
+    if not _recorded:
+        for line in NAMES.replace("\n ", "").splitlines():
+            path, _, words = line.partition(": ")
+            _recorded["" if path == "tf" else path] = set(words.split())
+    return _recorded
+
+
+_recorded = {}
+
+
 def _known(path):
     real = _real_path(path)
     parent, _, last = real.rpartition(".")
     return (
         real in names.TABLE
+        or real in _tensorflows()
         or path in names.ALIASES
         or _below(real, names.OPEN)
         or _table(parent).get(last, ("", ""))[1] is None
@@ -72,7 +87,7 @@ def find(path, name):
     if name in _table(path):
         return _fetch(_table(path)[name])
     derived = _derived(path, name)
-    if derived is None and _below(path, (names.PRIVATE,)):
+    if derived is None and _below(path, names.INNER):
         for other in names.SEARCHED:
             if name in _table(other):
                 return _fetch(_table(other)[name])
@@ -96,8 +111,12 @@ def missing(path, name):
 
     everything = {_spelled(p, n) for p in names.TABLE for n in _table(p)}
     wanted = _spelled(path, name)
-    near = difflib.get_close_matches(wanted, everything, 1, 0.6)
-    same = sorted(full for full in everything if full.rpartition(".")[2] == name)
+    near = difflib.get_close_matches(wanted, everything, 1, 0.75)
+    alike = difflib.get_close_matches(
+        name, {full.rpartition(".")[2] for full in everything}, 1, 0.8
+    )
+    same = [full for full in everything if full.rpartition(".")[2] in [name] + alike]
+    same.sort(key=lambda full: (full.rpartition(".")[2] != name, full.count("."), full))
     hint = "; the nearest name is %s" % (same or near)[0] if same or near else ""
     place = program_line()
     return MissingName(
@@ -118,19 +137,23 @@ def module_getattr(path):
 
 
 class _Absent:
-    """Stands for a missing name that was imported; fails when it is used."""
+    """Stands for a name of TensorFlow that is not here; fails when it is used."""
 
     def __init__(self, path, name):
         self.__dict__.update(_path=path, _name=name)
 
-    def __call__(self, *unused, **kwargs):
-        raise missing(self._path, self._name)
-
     def __getattr__(self, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return _Absent("%s.%s" % (self._path, self._name) if self._path else self._name, name)
+
+    def __repr__(self):
+        return "<%s, which does not exist in Capstan>" % _spelled(self._path, self._name)
+
+    def _fail(self, *unused, **kwargs):
         raise missing(self._path, self._name)
 
-    def __mro_entries__(self, bases):
-        raise missing(self._path, self._name)
+    __call__ = __mro_entries__ = __bool__ = __iter__ = __len__ = __enter__ = __getitem__ = _fail
 
 
 def _importing():
@@ -151,12 +174,12 @@ def lookup(module, path, name):
         setattr(module, name, None)  # tf.newaxis
         return None
     full = "%s.%s" % (path, name) if path else name
-    if found is None and _known(full) and not _below(full, names.OPEN):
+    if found is None and _known(full) and (path == "" or not _below(full, names.OPEN)):
         found = importlib.import_module("tensorflow." + full)
     if found is None and _opened(full):
         found = importlib.import_module("tensorflow." + full)
     if found is None:
-        if _importing():
+        if _importing() or _below(path, names.OPEN) or name in _tensorflows().get(path, ()):
             return _Absent(path, name)
         raise missing(path, name)
     setattr(module, name, found)
@@ -167,6 +190,8 @@ def _opened(full):
     """Whether an attribute is a module of contrib or its kin: a longer name of ours has it."""
     parts = full.split(".")
     if parts[0] == names.PRIVATE and len(parts) in (2, 3) and parts[1] in names.PRIVATE_PARTS:
+        return True
+    if parts[0] == "core" and (len(parts) == 2 or parts[-1].endswith("_pb2")):
         return True
     keys = (*names.TABLE, *names.ALIASES)
     return any(key == full or key.startswith(full + ".") for key in keys)

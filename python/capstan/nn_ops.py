@@ -3,7 +3,7 @@ arguments become tensors, under TensorFlow's names."""
 
 from capstan import _capstan, convert, math_ops
 from capstan.apply import apply_op
-from capstan.array_ops import stop_gradient
+from capstan.array_ops import stop_gradient, transpose
 from capstan.convert import convert_to_tensor
 from capstan.graph import name_scope
 
@@ -71,14 +71,27 @@ log_softmax = _over_last_axis("LogSoftmax")
 # --- Cross entropies ----------------------------------------------------------------------------
 
 
-def _cross_entropy_scope(name, scope_name, logits, labels, stop):
+def _cross_entropy_scope(name, scope_name, logits, labels, stop, axis):
     with name_scope(name, scope_name, [logits, labels]) as scope:
         if stop:
             labels = stop_gradient(labels, name="labels_stop_gradient")
         logits = convert_to_tensor(logits, name="logits")
         labels = convert_to_tensor(labels, name="labels")
         labels = math_ops.cast(labels, logits.dtype)
+        rank = logits.shape.ndims
+        if axis not in (None, -1) and (rank is None or axis != rank - 1):
+            logits, labels = _axis_last(logits, axis), _axis_last(labels, axis)
         return _capstan.softmax_cross_entropy(logits, labels, scope)
+
+
+def _axis_last(x, axis):
+    rank = x.shape.ndims
+    if rank is None or not -rank <= axis < rank:
+        raise ValueError(
+            "a cross entropy along axis %d needs a known rank above it: %r" % (axis, x)
+        )
+    order = [i for i in range(rank) if i != axis % rank]
+    return transpose(x, order + [axis % rank])
 
 
 def _ordered(labels, logits, positional, what):
@@ -96,17 +109,18 @@ def _ordered(labels, logits, positional, what):
 
 
 def softmax_cross_entropy_with_logits(
-    *positional, labels=None, logits=None, dim=-1, name=None, axis=None
+    *positional, labels=None, logits=None, dim=None, name=None, axis=None
 ):
     labels, logits = _ordered(labels, logits, positional, "softmax_cross_entropy_with_logits")
-    return _cross_entropy_scope(name, "softmax_cross_entropy_with_logits_sg", logits, labels, True)
+    axis = math_ops._either(axis, dim, "axis", "dim")
+    scope = "softmax_cross_entropy_with_logits_sg"
+    return _cross_entropy_scope(name, scope, logits, labels, True, axis)
 
 
-def softmax_cross_entropy_with_logits_v2(
-    *positional, labels=None, logits=None, dim=-1, name=None, axis=None
-):
-    labels, logits = _ordered(labels, logits, positional, "softmax_cross_entropy_with_logits_v2")
-    return _cross_entropy_scope(name, "softmax_cross_entropy_with_logits", logits, labels, False)
+def softmax_cross_entropy_with_logits_v2(labels, logits, axis=None, name=None, dim=None):
+    axis = math_ops._either(axis, dim, "axis", "dim")
+    scope = "softmax_cross_entropy_with_logits"
+    return _cross_entropy_scope(name, scope, logits, labels, False, axis)
 
 
 def sparse_softmax_cross_entropy_with_logits(*positional, labels=None, logits=None, name=None):
@@ -150,13 +164,22 @@ def dropout(x, keep_prob=None, noise_shape=None, seed=None, name=None, rate=None
     """Each element is kept with probability keep_prob, and then scaled by 1 / keep_prob."""
     if rate is None:
         rate = 1 - keep_prob if keep_prob is not None else None
+    elif keep_prob is not None:
+        raise ValueError("Cannot specify both 'rate' and 'keep_prob'.")
     if rate is None:
         raise ValueError("You must provide a rate to dropout.")
     with name_scope(name, "dropout", [x]) as scope:
         x = convert_to_tensor(x, name="x")
         rate = convert.number_or_tensor(rate, x.dtype, name="rate")
-        noise = convert.static_or_tensor_shape(noise_shape)
+        noise = convert.static_or_tensor_shape(_noise_shape(noise_shape, x))
         return _capstan.dropout(x, rate, noise, seed, scope)
+
+
+def _noise_shape(given, x):
+    """None in a noise shape stands for the size that x has there."""
+    if not isinstance(given, (list, tuple)) or None not in given or x.shape.ndims != len(given):
+        return given
+    return [own if size is None else size for size, own in zip(given, x.shape.as_list())]
 
 
 def zero_fraction(value, name=None):

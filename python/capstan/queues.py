@@ -1,6 +1,6 @@
 """Queues and accumulators: values that one step puts and another takes."""
 
-from capstan import convert, dtypes
+from capstan import convert, dtypes, math_ops
 from capstan import graph as graphs
 from capstan.apply import apply_op
 from capstan.shapes import TensorShape
@@ -215,7 +215,7 @@ class ConditionalAccumulator:
     def apply_grad(self, grad, local_step=0, name=None):
         grad = convert.convert_to_tensor(grad, self._dtype)
         grad.shape.assert_is_compatible_with(self._shape)
-        local_step = convert.convert_to_tensor(local_step, dtypes.int64)
+        local_step = math_ops.cast(convert.convert_to_tensor(local_step), dtypes.int64)
         return apply_op(
             "ResourceAccumulatorApplyGradient",
             handle=self._ref,
@@ -239,7 +239,7 @@ class ConditionalAccumulator:
         return apply_op("ResourceAccumulatorNumAccumulated", handle=self._ref, name=name)
 
     def set_global_step(self, new_global_step, name=None):
-        step = convert.convert_to_tensor(new_global_step, dtypes.int64)
+        step = math_ops.cast(convert.convert_to_tensor(new_global_step), dtypes.int64)
         return apply_op(
             "ResourceAccumulatorSetGlobalStep", handle=self._ref, new_global_step=step, name=name
         )

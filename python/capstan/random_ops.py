@@ -14,7 +14,9 @@ def _shape_tensor(shape):
     if isinstance(shape, TensorShape):
         shape = shape.as_list()
     if isinstance(shape, (list, tuple)) and not any(convert.is_tensor(dim) for dim in shape):
-        return convert_to_tensor(np.array([int(dim) for dim in shape], np.int32), name="shape")
+        sizes = convert.static_or_tensor_shape(shape)
+        wide = any(size > np.iinfo(np.int32).max for size in sizes)
+        return convert_to_tensor(np.array(sizes, np.int64 if wide else np.int32), name="shape")
     return convert_to_tensor(shape, name="shape")
 
 

@@ -14,6 +14,7 @@ class TFRecordOptions:
 
 class TFRecordWriter:
     def __init__(self, path, options=None):
+        _refuse_compression(options)
         self._engine = _capstan.RecordWriter(str(path))
 
     def write(self, record):
@@ -32,7 +33,16 @@ class TFRecordWriter:
         self.close()
 
 
+def _refuse_compression(options):
+    kind = getattr(options, "compression_type", options)
+    if kind not in (None, "", TFRecordCompressionType.NONE):
+        raise NotImplementedError(
+            "record files are neither written nor read compressed (%r)" % kind
+        )
+
+
 def tf_record_iterator(path, options=None):
+    _refuse_compression(options)
     reader = _capstan.RecordReader(str(path))
     while True:
         record = reader.next()

@@ -39,6 +39,11 @@ class Saver:
                 "defer_build=False or var_list=None."
             )
         self._var_list, self._sharded, self._name = var_list, sharded, name
+        self._reshape = bool(reshape)
+        if write_version != protos.SaverDef.V2:
+            logs.warning(
+                "Saver: checkpoints are written in the V2 format, whatever write_version says"
+            )
         self._max_to_keep = max_to_keep
         self._keep_checkpoint_every_n_hours = keep_checkpoint_every_n_hours
         self._allow_empty, self._is_empty, self._is_built = allow_empty, None, False
@@ -72,7 +77,7 @@ class Saver:
         named = _by_name(self._var_list)
         graph = next(iter(named.values())).graph
         filename, save, restore = _capstan.make_saver(
-            graph, named, bool(self._sharded), self._name or "save"
+            graph, named, bool(self._sharded), self._reshape, self._name or "save"
         )
         self.saver_def = protos.SaverDef(
             filename_tensor_name=filename.name,

@@ -13,6 +13,7 @@ from capstan.saver import Saver
 from capstan.services import SVStepCounterThread, SVSummaryThread, SVTimerCheckpointThread
 from capstan.session import Session
 from capstan.session_manager import SessionManager
+from capstan.watched_session import step_counted_in
 
 
 class _WatchedSession(Session):
@@ -33,7 +34,9 @@ class _WatchedSession(Session):
         if self._supervisor is None:
             return super().run(fetches, feed_dict, options, run_metadata)
         self._supervisor._check_limit()
-        if not (self._reporter.limit or self._reporter.due):
+        wanted = self._reporter.limit or self._reporter.due
+        # Other runs stay as the program made them: they may outlive the server of the step.
+        if not wanted or step_counted_in(self.graph, fetches) is None:
             return super().run(fetches, feed_dict, options, run_metadata)
         values, step = super().run((fetches, self._step_tensor), feed_dict, options, run_metadata)
         if self._reporter.due:

@@ -3,7 +3,7 @@
 import contextlib
 import enum
 
-from capstan import dtypes
+from capstan import convert, dtypes
 from capstan import graph as graphs
 from capstan.graph import GraphKeys
 from capstan.shapes import TensorShape
@@ -125,6 +125,8 @@ class VariableScope:
         **unused,
     ):
         full_name = self._name + "/" + name if self._name else name
+        if dtype is not None and initializer is not None and not callable(initializer):
+            _check_type(full_name, initializer, dtypes.as_dtype(dtype).base_dtype)
         request = dict(
             name=full_name,
             shape=shape,
@@ -145,11 +147,22 @@ class VariableScope:
             if getter is None:
                 return _get(**request)
             request["use_resource"] = use_resource
-            return getter(lambda **kwargs: _get(**_without(kwargs, "use_resource")), **request)
+            return getter(_plain_getter, **request)
 
 
-def _without(items, *keys):
-    return {key: value for key, value in items.items() if key not in keys}
+# What a custom getter may pass on by position, as TensorFlow has it.
+_GETTER_ORDER = (
+    "name shape dtype initializer regularizer reuse trainable collections caching_device partitioner "
+    "validate_shape use_resource constraint".split()
+)
+
+
+def _plain_getter(*args, **kwargs):
+    request = dict.fromkeys(_GETTER_ORDER)
+    request.update(dtype=dtypes.float32, trainable=True, validate_shape=True)
+    request.update(zip(_GETTER_ORDER, args))
+    request.update(kwargs)
+    return _get(**request)
 
 
 def _get(
@@ -279,6 +292,8 @@ def _make(
 
     if initializer is not None and not callable(initializer) and shape is not None:
         raise ValueError("If initializer is a constant, do not specify shape.")
+    if callable(initializer) and shape is None and not _takes_arguments(initializer):
+        initializer = initializer()  # a value that is made where it is needed
     if shape is None and (initializer is None or callable(initializer)):
         raise ValueError(
             "Shape of a new variable (%s) must be fully defined, but instead was %s."
@@ -296,6 +311,25 @@ def _make(
         validate_shape=validate_shape,
         constraint=constraint,
     )
+
+
+def _takes_arguments(function):
+    import inspect
+
+    try:
+        return bool(inspect.signature(function).parameters)
+    except (TypeError, ValueError):
+        return True
+
+
+def _check_type(name, value, dtype):
+    held = value if convert.is_tensor(value) else convert.to_array(value)
+    own = dtypes.as_dtype(held.dtype).base_dtype
+    if own is not dtype:
+        raise ValueError(
+            "Initializer type '%s' and explicit dtype '%s' don't match (variable %s)."
+            % (own.name, dtype.name, name)
+        )
 
 
 def _regularize(variable, regularizer, name):

@@ -43,6 +43,11 @@ class Variable:
     ):
         if initial_value is None:
             raise ValueError("initial_value must be specified.")
+        if constraint is not None:
+            raise NotImplementedError(
+                "Variable(constraint=...): optimizers here apply no constraint; assign what the "
+                "function returns after each step, or clip in the model"
+            )
         self._trainable = bool(trainable)
         self._constraint = constraint
         self._save_slice_info = None
@@ -134,11 +139,9 @@ class Variable:
         return array_ops.identity(self._variable, name="read")
 
     def initialized_value(self):
-        """The value after the initializer has run, so that others can start from it."""
+        """The value, or what the variable will start from: others can start from it, too."""
         with graphs.control_dependencies(None):
-            with graphs.control_dependencies([self._initializer_op]):
-                with graphs.colocate_with(self._variable.op):
-                    return array_ops.identity(self._variable)
+            return apply_op("InitializedValue", ref=self._variable, otherwise=self._initial_value)
 
     def eval(self, session=None):
         return self._variable.eval(session=session)

@@ -1,11 +1,13 @@
 """Plain sessions where a launcher listens or gave a limit: they tell of their training, too.
 
-A run is a step of training when it leads to the op of an optimizer that counts a global step. Runs
-that do not (initializers, evaluation) pass untouched, also after the limit.
+A run is a step of training when it leads to an op that counts the global step. Runs that do not
+(initializers, evaluation) pass untouched, also after the limit.
 """
 
+from capstan import global_step as global_steps
 from capstan import launcher
 from capstan.elements import Operation
+from capstan.graph import GraphKeys
 from capstan.session import InteractiveSession, Session
 
 
@@ -27,11 +29,15 @@ def _operations(graph, fetch):
 def _step_counted_by(op):
     """The global step that running this op counts, or None."""
     counted = op.graph.kept("counted", dict)
+    steps = op.graph.get_collection(GraphKeys.GLOBAL_STEP) or [global_steps._by_name(op.graph)]
+    own = getattr(steps[0], "op", None)
     seen, todo = set(), [op]
     while todo:
         op = todo.pop()
         if op in counted:
             return counted[op]
+        if op.type == "AssignAdd" and op.inputs[0].op is own:
+            return steps[0]  # a program that counts by itself
         if op not in seen:
             seen.add(op)
             todo += [tensor.op for tensor in op.inputs]
@@ -39,21 +45,23 @@ def _step_counted_by(op):
     return None
 
 
+def step_counted_in(graph, fetches):
+    """The global step that a run of these fetches counts, or None."""
+    known = graph.kept("steps of fetches", dict)
+    for op in _operations(graph, fetches):
+        if op not in known:
+            known[op] = _step_counted_by(op)
+        if known[op] is not None:
+            return known[op]
+    return None
+
+
 class _Watched:
     _reporter = None
     _last_step = 0
 
-    def _step_of(self, fetches):
-        known = self.graph.kept("steps of fetches", dict)
-        for op in _operations(self.graph, fetches):
-            if op not in known:
-                known[op] = _step_counted_by(op)
-            if known[op] is not None:
-                return known[op]
-        return None
-
     def run(self, fetches, feed_dict=None, options=None, run_metadata=None):
-        step = self._step_of(fetches)
+        step = step_counted_in(self.graph, fetches)
         if step is None:
             return super().run(fetches, feed_dict, options, run_metadata)
         if self._reporter is None:

@@ -571,3 +571,13 @@ def initial_values(tf):
     tf.get_variable("e", [2], initializer=tf.constant_initializer(0.1))
     tf.random_uniform([2, 2], 0, 10, dtype=tf.int64, name="whole")
     tf.random_normal(tf.shape(tf.placeholder(tf.float32)), dtype=tf.float64)
+
+
+def sync_replicas_with_a_step_of_int32(tf):
+    step = tf.Variable(0, name="global_step", trainable=False)
+    w = tf.Variable(tf.ones([2]), name="w")
+    optimizer = tf.train.SyncReplicasOptimizer(
+        tf.train.GradientDescentOptimizer(0.1), replicas_to_aggregate=2, total_num_replicas=2
+    )
+    optimizer.minimize(tf.nn.l2_loss(w), global_step=step)
+    optimizer.get_init_tokens_op()

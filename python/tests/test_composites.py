@@ -220,3 +220,70 @@ def test_an_average_follows_its_variable():
         session.run(v.assign(11.0))
         session.run(move)
         np.testing.assert_allclose(session.run(averages.average(v)), 2.0, rtol=1e-6)
+
+
+def test_cross_entropies_along_another_axis_and_by_position():
+    along = tf.nn.softmax_cross_entropy_with_logits(logits=LOGITS.T, labels=LABELS.T, dim=0)
+    by_position = tf.nn.softmax_cross_entropy_with_logits_v2(LABELS, LOGITS)
+    expected = -(LABELS * log_softmax(LOGITS)).sum(-1)
+    for got in value([along, by_position]):
+        np.testing.assert_allclose(got, expected, rtol=1e-5)
+
+
+def test_weights_that_turn_out_not_to_fit_fail_when_it_runs():
+    x, w = tf.placeholder(tf.float32, [None, 2]), tf.placeholder(tf.float32)
+    loss = tf.losses.compute_weighted_loss(x, w)
+    assert value(loss, {x: [[1.0, 2.0]], w: 2.0}) == 3.0
+    with pytest.raises(tf.errors.InvalidArgumentError, match="weights do not fit the losses"):
+        value(loss, {x: [[1.0, 2.0]], w: [1.0, 0.0]})
+    column = tf.placeholder(tf.float32, [None, 1])
+    loss = tf.losses.compute_weighted_loss(x, column)
+    with pytest.raises(tf.errors.InvalidArgumentError, match="weights do not fit the losses"):
+        value(loss, {x: [[1.0, 2.0]], column: [[1.0], [2.0], [2.0]]})
+
+
+def test_whole_numbers_are_clipped_exactly():
+    large = 2**53 + 1
+    x = tf.constant([5, 2**60], tf.int64)
+    assert list(value(tf.clip_by_value(x, 0, large))) == [5, large]
+    assert list(value(tf.clip_by_value(x, 0, tf.int64.max))) == [5, 2**60]
+    with pytest.raises(TypeError):
+        tf.clip_by_value(x, 0, 2.5)
+
+
+def test_tensors_that_are_larger_than_an_int32_counts_keep_their_shape():
+    assert tf.zeros([2**32 + 5], tf.int8).shape.as_list() == [2**32 + 5]
+    assert tf.random_normal([2**32 + 5]).shape.as_list() == [2**32 + 5]
+
+
+def test_a_mask_of_another_size_is_refused():
+    with pytest.raises(ValueError, match=r"a mask of shape \[1,3\] does not cover"):
+        tf.boolean_mask([[1, 2], [3, 4]], [[True, False, True]])
+
+
+def test_no_gradients_have_no_norm():
+    assert value(tf.global_norm([])) == 0.0
+    assert tf.clip_by_global_norm([None], 1.0)[0] == [None]
+
+
+def test_a_decaying_rate_is_a_fraction():
+    with pytest.raises(TypeError, match="is a fraction, not a int32"):
+        tf.train.exponential_decay(1, tf.constant(25), 10, 0.5)
+
+
+def test_an_average_starts_from_what_its_variable_is_by_then():
+    v = tf.Variable(1.0)
+    averages = tf.train.ExponentialMovingAverage(0.9)
+    averages.apply([v])
+    with tf.Session() as session:
+        session.run(v.assign(5.0))  # restored from somewhere
+        session.run(tf.variables_initializer([averages.average(v)]))
+        assert session.run([v, averages.average(v)]) == [5.0, 5.0]
+
+
+def test_initializers_tell_how_they_were_made():
+    made = tf.truncated_normal_initializer(stddev=0.5, seed=3)
+    again = tf.truncated_normal_initializer.from_config(made.get_config())
+    assert (again.mean, again.stddev, again.seed, again.dtype) == (0.0, 0.5, 3, tf.float32)
+    glorot = tf.glorot_uniform_initializer(seed=4)
+    assert tf.glorot_uniform_initializer.from_config(glorot.get_config()).seed == 4

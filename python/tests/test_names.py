@@ -100,3 +100,32 @@ def test_importing_is_cheap():
 def test_tensors_have_operators_from_the_first_line_of_a_program(first):
     code = "import tensorflow as tf\nx = %s\nprint(tf.Session().run(x))" % first
     assert _measure(code).strip() in ("6.0", "True", "1")
+
+
+def test_a_name_that_only_tensorflow_has_fails_where_it_is_called():
+    table = {"relu": tf.nn.relu, "crelu": tf.nn.crelu, "conv": tf.contrib.slim.conv2d}
+    with pytest.raises(AttributeError, match=r"tf\.nn\.crelu does not exist in Capstan"):
+        table["crelu"](tf.constant(1.0))
+    with pytest.raises(AttributeError, match=r"tf\.contrib\.slim\.conv2d does not exist"):
+        table["conv"](tf.constant(1.0))
+    assert not hasattr(tf, "name_that_nobody_has")
+    import tensorflow.estimator as estimator
+
+    with pytest.raises(AttributeError, match=r"tf\.estimator\.DNNClassifier does not exist"):
+        estimator.DNNClassifier()
+
+
+def test_switches_between_the_ways_of_tensorflow_1_and_2():
+    import tensorflow.compat.v1 as v1
+
+    v1.disable_v2_behavior()
+    v1.disable_eager_execution()
+    assert not v1.executing_eagerly()
+    with pytest.raises(NotImplementedError, match="eager execution does not exist here"):
+        v1.enable_eager_execution()
+
+
+def test_messages_are_found_in_the_modules_that_define_them():
+    from tensorflow.core.framework import summary_pb2
+
+    assert summary_pb2.Summary is tf.Summary

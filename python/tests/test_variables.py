@@ -119,3 +119,30 @@ def test_layers_make_their_variables_once():
 def test_a_partitioner_is_refused_by_name():
     with pytest.raises(NotImplementedError, match="variable v asks for a partitioner"):
         tf.get_variable("v", [4], partitioner=lambda shape, dtype: [2])
+
+
+def test_a_custom_getter_may_pass_on_its_arguments_by_position():
+    def getter(getter, name, *args, **kwargs):
+        return getter(name + "_own", *args, **kwargs)
+
+    with tf.Graph().as_default(), tf.variable_scope("s", custom_getter=getter):
+        assert tf.get_variable("v", [2]).name == "s/v_own:0"
+
+
+def test_an_initial_value_of_another_type_than_asked_for_is_refused():
+    with tf.Graph().as_default():
+        with pytest.raises(ValueError, match="'int32' and explicit dtype 'float32' don't match"):
+            tf.get_variable("v", initializer=2, dtype=tf.float32)
+        assert tf.get_variable("w", initializer=lambda: tf.ones([2])).shape.as_list() == [2]
+
+
+def test_a_constraint_that_nobody_would_apply_is_refused():
+    with tf.Graph().as_default(), pytest.raises(NotImplementedError, match="constraint"):
+        tf.Variable(1.0, constraint=lambda v: v)
+
+
+def test_a_tensor_is_indexed_by_tensors_of_either_whole_type():
+    with tf.Graph().as_default(), tf.Session() as session:
+        x = tf.constant([[1, 2], [3, 4]])
+        assert session.run(x[tf.constant(1, tf.int64), 0]) == 3
+        assert list(session.run(x[tf.constant(1)])) == [3, 4]

@@ -62,7 +62,8 @@ Error current_error() {
 }
 
 void check_failed(const char* condition, const char* file, int line) {
-  std::fprintf(stderr, "capstan: internal error: %s does not hold (%s:%d)\n", condition, file, line);
+  std::fprintf(stderr, "capstan: internal error: %s does not hold (%s:%d)\n", condition, file,
+               line);
   std::abort();
 }
 

@@ -63,9 +63,9 @@ class Error : public std::exception {
 // Turns whatever is being handled into an Error: call inside catch (...).
 Error current_error();
 
-#define CAPSTAN_ERROR_MAKER(function, code)                                   \
-  template <class... Args>                                                    \
-  Error function(fmt::format_string<Args...> format, Args&&... args) {        \
+#define CAPSTAN_ERROR_MAKER(function, code)                                     \
+  template <class... Args>                                                      \
+  Error function(fmt::format_string<Args...> format, Args&&... args) {          \
     return Error(Code::code, fmt::format(format, std::forward<Args>(args)...)); \
   }
 CAPSTAN_ERROR_MAKER(cancelled, kCancelled)

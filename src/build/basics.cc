@@ -36,7 +36,9 @@ Tensor filled(DType dtype, const Shape& shape, double value) {
     case DType::kUInt8: put(uint8_t(value)); break;
     case DType::kInt16: put(int16_t(value)); break;
     case DType::kInt8: put(int8_t(value)); break;
-    case DType::kString: break;
+    case DType::kString:
+      if (value != 0) throw invalid_argument("a string tensor cannot be filled with {}", value);
+      break;
     default: throw invalid_argument("cannot fill a tensor of type {}", dtype_name(dtype));
   }
   return t;
@@ -45,6 +47,9 @@ Tensor filled(DType dtype, const Shape& shape, double value) {
 Tensor scalar_of(DType dtype, double value) { return filled(dtype, {}, value); }
 
 Tensor int_vector(std::span<const int64_t> values) {
+  auto is_large = [](int64_t v) { return v != int32_t(v); };
+  if (std::ranges::any_of(values, is_large))
+    return Tensor::of<int64_t>({int64_t(values.size())}, values);
   Tensor t(DType::kInt32, {int64_t(values.size())});
   std::ranges::transform(values, t.data<int32_t>(), [](int64_t v) { return int32_t(v); });
   return t;
@@ -83,6 +88,8 @@ Output binary(std::string_view op, const Hyper& x, Output y, std::string_view na
 
 Output shape_of(Output x, std::string_view name, DType dtype) {
   Graph& g = x.graph();
+  if (dtype != DType::kInt32 && dtype != DType::kInt64)
+    throw invalid_argument("a shape is of type int32 or int64, not {}", dtype_name(dtype));
   if (!x.shape().fully_defined()) return g.add("Shape", {x}, {{"out_type", dtype}}, name);
   std::span dims = x.shape().dims();
   if (dtype == DType::kInt32) return g.constant(int_vector(dims), name);
@@ -97,7 +104,12 @@ Output rank_of(Output x, std::string_view name) {
 
 Output size_of(Output x, std::string_view name, DType dtype) {
   Graph& g = x.graph();
-  if (!x.shape().fully_defined()) return g.add("Size", {x}, {{"out_type", dtype}}, name);
+  const Shape& shape = x.shape();
+  if (!shape.fully_defined()) return g.add("Size", {x}, {{"out_type", dtype}}, name);
+  if (dtype != DType::kInt64 && shape.elements() > INT32_MAX) {
+    throw invalid_argument("the size of '{}', {}, is no {}: ask for int64", x.name(),
+                           shape.elements(), dtype_name(dtype));
+  }
   return g.constant(scalar_of(dtype, double(x.shape().elements())), name);
 }
 
@@ -215,14 +227,32 @@ Output reduce(std::string_view op, Output x, const Axes& axes, bool keep_dims,
   return g.add(op, {x, indices}, {{"keep_dims", keep_dims}}, full + "/");
 }
 
+namespace {
+
+void check_mask(const Shape& shape, const Shape& mask, int axis) {
+  if (!shape.known_rank()) return;
+  bool fits = axis >= 0 && axis + mask.rank() <= shape.rank();
+  for (int i = 0; fits && i < mask.rank(); ++i) {
+    int64_t m = mask[i], s = shape[axis + i];
+    fits = m < 0 || s < 0 || m == s;
+  }
+  if (fits) return;
+  throw invalid_argument(
+      "a mask of shape {} does not cover the axes from {} on of a tensor of shape {}", mask, axis,
+      shape);
+}
+
+}  // namespace
+
 Output boolean_mask(Output x, Output mask, int axis, std::string_view name) {
   Graph& g = x.graph();
   if (!mask.shape().known_rank() || mask.shape().rank() == 0) {
     throw invalid_argument("the mask '{}' has no known axes: a mask needs at least one",
                            mask.name());
   }
-  Composite made(g, name);
   const int end = axis + mask.shape().rank();
+  check_mask(x.shape(), mask.shape(), axis);
+  Composite made(g, name);
   Output covered = reduce("Prod", slice_of(shape_of(x), axis, end), {{0}});
   Output before = slice_of(shape_of(x), std::nullopt, axis);
   Output after = slice_of(shape_of(x), end, std::nullopt);

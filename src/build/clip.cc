@@ -21,17 +21,15 @@ Output clip_by_norm(Output x, const Hyper& clip_norm, const Axes& axes, std::str
   return g.add("Identity", {scaled / binary("Maximum", norm, clip_norm)}, {}, made.self);
 }
 
-Output global_norm(std::span<const Output> tensors, std::string_view name) {
+Output global_norm(Graph& g, std::span<const Output> tensors, std::string_view name) {
+  Composite made(g, name);
   std::vector<Output> halves;
-  ScopeGuard scope;
   for (const Output& tensor : tensors) {
     if (!tensor) continue;
-    if (halves.empty()) scope = tensor.graph().name_scope(name);
-    auto with = tensor.graph().colocate_with(tensor.node);
-    halves.push_back(tensor.graph().add("L2Loss", {tensor}));
+    auto with = g.colocate_with(tensor.node);
+    halves.push_back(g.add("L2Loss", {tensor}));
   }
-  if (halves.empty()) throw invalid_argument("a global norm needs at least one tensor");
-  Graph& g = halves[0].graph();
+  if (halves.empty()) return g.constant(Tensor::scalar(0.0f), "global_norm");
   Output half = reduce("Sum", g.add("Pack", halves, {{"axis", int64_t(0)}}, "stack"));
   Output two = g.constant(scalar_of(half.dtype(), 2));
   return g.add("Sqrt", {half * two}, {}, "global_norm");

@@ -20,7 +20,28 @@ void check_dims(Output weights, Output values) {
   }
 }
 
-// The node that says that weights fit values; none where that shows only when it runs.
+// Fails, when it runs, where `fit` is false.
+Node& assert_fit(Output fit, Output weights, Output values) {
+  Graph& g = fit.graph();
+  Tensor text = Tensor::scalar<std::string>("weights do not fit the losses; their shapes:");
+  Output inputs[] = {fit, g.constant(std::move(text)), weights, values};
+  return g.add_node("Assert", inputs);
+}
+
+Node& assert_ranks(Output weights, Output values) {
+  Output rank = rank_of(weights);
+  Output fit =
+      binary("LogicalOr", binary("Equal", rank, 0.0), binary("Equal", rank, rank_of(values)));
+  return assert_fit(fit, shape_of(weights), shape_of(values));
+}
+
+Node& assert_dims(Output weights, Output values) {
+  Output own = shape_of(weights), wanted = shape_of(values);
+  Output fit = binary("LogicalOr", binary("Equal", own, 1.0), binary("Equal", own, wanted));
+  return assert_fit(reduce("All", fit), own, wanted);
+}
+
+// The node that says that weights fit values.
 Node* check_broadcast(const Hyper& given, Output values) {
   Graph& g = values.graph();
   Composite made(g, "assert_broadcastable");
@@ -32,10 +53,10 @@ Node* check_broadcast(const Hyper& given, Output values) {
   const Shape &w = weights.shape(), &v = values.shape();
   if (w.known_rank() && w.rank() == 0)
     return &g.add_node("NoOp", {}, {}, "static_scalar_check_success");
-  if (!w.known_rank() || !v.known_rank()) return nullptr;
+  if (!w.known_rank() || !v.known_rank()) return &assert_ranks(weights, values);
   if (w.rank() != v.rank()) cannot_broadcast(weights, values);
   check_dims(weights, values);
-  if (!w.fully_defined() || !v.fully_defined()) return nullptr;
+  if (!w.fully_defined() || !v.fully_defined()) return &assert_dims(weights, values);
   return &g.add_node("NoOp", {}, {}, "static_dims_check_success");
 }
 
@@ -163,6 +184,10 @@ Output sparse_softmax_cross_entropy_loss(Output labels, Output logits, const Hyp
     labels = g.add("Squeeze", {labels}, {{"squeeze_dims", std::vector<int64_t>{-1}}});
   }
   Output each = sparse_softmax_cross_entropy(logits, labels, "xentropy");
+  const Shape& w = factor.shape();
+  if (w.known_rank() && each.shape().known_rank() && w.rank() == each.shape().rank() + 1) {
+    factor = g.add("Squeeze", {factor}, {{"squeeze_dims", std::vector<int64_t>{-1}}});
+  }
   return weighted_loss(each, factor, reduction, made.self);
 }
 

@@ -56,7 +56,7 @@ Node& check_rows(Output labels, Output logits) {
   const std::string_view words[] = {
       "Shape of labels must equal the shape of logits except for the last dimension; ",
       "labels have the shape", "logits, without the last dimension,"};
-  for (std::string_view line : words) g.constant(text(line));
+  for (std::string_view line : words) g.constant(text(line));  // TensorFlow makes them twice
   Output inputs[] = {same,
                      g.constant(text(words[0]), "Assert/data_0"),
                      g.constant(text(words[1]), "Assert/data_1"),
@@ -104,9 +104,11 @@ Output sparse_softmax_cross_entropy(Output logits, Output labels, std::string_vi
   Composite made(g, name);
   Output labels_shape = shape_of(labels);
   // The node has the last part of the scope's name.
-  std::string_view op = "SparseSoftmaxCrossEntropyWithLogits";
-  std::string_view own = std::string_view(made.self).substr(0, made.self.size() - 1);
-  own = name.ends_with('/') ? own.substr(own.rfind('/') + 1) : name;
+  std::string_view op = "SparseSoftmaxCrossEntropyWithLogits", own = name;
+  if (name.ends_with('/')) {
+    own.remove_suffix(1);
+    own = own.substr(own.rfind('/') + 1);
+  }
   if (shape.known_rank() && shape.rank() == 2) return first_of(op, logits, labels, own);
   Output cost = g.add("Reshape", {flat_sparse_cross_entropy(logits, labels, op), labels_shape});
   g.set_shape(cost, labels.shape());
@@ -127,6 +129,10 @@ Output sigmoid_cross_entropy(Output logits, Output labels, std::string_view name
 
 Output weighted_cross_entropy(Output logits, Output labels, const Hyper& weight,
                               std::string_view name) {
+  if (!labels.shape().compatible_with(logits.shape())) {
+    throw invalid_argument("labels of shape {} do not fit logits of shape {}", labels.shape(),
+                           logits.shape());
+  }
   Graph& g = logits.graph();
   Composite made(g, name);
   Output extra = std::holds_alternative<double>(weight) ? (std::get<double>(weight) - 1) * labels

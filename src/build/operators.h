@@ -1,7 +1,7 @@
 #pragma once
 
-// Graph building as formulas: `relu(matmul(x, w) + b)`. Each adds one node under the graph's
-// current scopes; numbers become constants of the other operand's type.
+// Graph building as formulas: `relu(matmul(x, w) + b)`, under the graph's current scopes. Numbers
+// become constants of the other operand's type.
 
 #include <string_view>
 #include <vector>

@@ -28,7 +28,7 @@ Output add_save(Graph& g, Output filename, const std::vector<std::string>& names
 }
 
 Node* add_restore(Graph& g, Output filename, const std::vector<std::string>& names,
-                  const std::vector<VariableRef>& variables) {
+                  const std::vector<VariableRef>& variables, bool reshape) {
   Output tensor_names, slices;
   Node* restore = nullptr;
   {
@@ -44,8 +44,12 @@ Node* add_restore(Graph& g, Output filename, const std::vector<std::string>& nam
   for (size_t i = 0; i < variables.size(); ++i) {
     auto with = g.colocate_with(variables[i].ref.node);
     Output value = restore->output(int(i));
-    g.set_shape(value, variables[i].shape());
     bool validate = variables[i].shape().fully_defined();
+    if (reshape && validate) {
+      Output shape = g.constant(int_vector(variables[i].shape().dims()), "Reshape/shape");
+      value = g.add("Reshape", {value, shape});
+    }
+    g.set_shape(value, variables[i].shape());
     assigns.push_back(
         g.add("Assign", {variables[i].ref, value}, {{"validate_shape", validate}}).node);
   }
@@ -73,7 +77,7 @@ SaverNodes make_saver(Graph& graph, const std::map<std::string, VariableRef>& va
   Output filename = graph.add("PlaceholderWithDefault", {input}, {{"shape", Shape{}}}, "filename");
   out.filename = graph.add("PlaceholderWithDefault", {filename}, {{"shape", Shape{}}}, "Const");
   out.save = add_save(graph, out.filename, names, refs);
-  out.restore = add_restore(graph, out.filename, names, refs);
+  out.restore = add_restore(graph, out.filename, names, refs, options.reshape);
   return out;
 }
 

@@ -13,6 +13,8 @@ namespace capstan {
 
 struct SaverOptions {
   bool sharded = false;  // one SaveV2 per task that holds variables
+  bool reshape =
+      false;  // what is restored takes the shape of its variable, if it has as many items
   std::string name = "save";
 };
 

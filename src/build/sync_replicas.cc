@@ -72,7 +72,8 @@ class Builder {
                                 "conditional_accumulator");
     out_.accumulators.push_back(accumulator);
     accumulator_devices_.push_back(item.variable.device());
-    Output inputs[] = {accumulator, out_.local_step.read, item.gradient};
+    // Accumulators count in int64, whatever the type of the step.
+    Output inputs[] = {accumulator, cast_to(out_.local_step.read, DType::kInt64), item.gradient};
     pushes_.push_back(&g_.add_node("ResourceAccumulatorApplyGradient", inputs));
     std::string name = g_.unique_name("ResourceAccumulatorTakeGradient");
     Output required = g_.constant(Tensor::scalar<int32_t>(int32_t(options_.replicas_to_aggregate)),
@@ -121,7 +122,7 @@ class Builder {
     std::vector<Node*> nodes = {out_.local_step_init};
     for (size_t i = 0; i < out_.accumulators.size(); ++i) {
       auto device = g_.device(accumulator_devices_[i]);
-      Output inputs[] = {out_.accumulators[i], step_.read};
+      Output inputs[] = {out_.accumulators[i], cast_to(step_.read, DType::kInt64)};
       nodes.push_back(
           &g_.add_node("ResourceAccumulatorSetGlobalStep", inputs, {}, "SetGlobalStep"));
     }

@@ -1,6 +1,7 @@
 #include "cluster/server.h"
 
 #include <algorithm>
+#include <future>
 #include <set>
 #include <thread>
 
@@ -112,12 +113,25 @@ class TaskServer : public Server {
   }
 
   void leave() override {
+    // To all at once: those that are gone already take a second each.
+    std::vector<std::future<std::string>> farewells;
     for (const auto& [job, tasks] : options_.cluster.jobs()) {
       for (const auto& [task, address] : tasks) {
         if (job != "ps" && name_ != fmt::format("/job:{}/task:{}", job, task)) continue;
-        say_farewell(job, task);
+        farewells.push_back(std::async(std::launch::async, [this, name = job, number = task] {
+          return say_farewell(name, number);
+        }));
       }
     }
+    std::string missed, reason;
+    for (auto& farewell : farewells) {
+      std::string text = farewell.get();
+      if (text.empty()) continue;
+      missed += (missed.empty() ? "" : ", ") + text.substr(0, text.find(':'));
+      reason = text.substr(text.find(':'));
+    }
+    if (!missed.empty() && options_.on_notice)
+      options_.on_notice(fmt::format("could not say goodbye to {}{}", missed, reason));
   }
 
  private:
@@ -176,7 +190,8 @@ class TaskServer : public Server {
     return std::make_unique<SocketTransport>(std::move(lane));
   }
 
-  void say_farewell(const std::string& job, int task) {
+  // Empty, or "ps/0: why it was not heard".
+  std::string say_farewell(const std::string& job, int task) {
     try {
       ConnectRequest request;
       request.address = address_of(job, task);
@@ -189,11 +204,10 @@ class TaskServer : public Server {
       WaitOptions wait{deadline_in(kFarewell), {}};
       lane->send(message, wait);
       lane->receive(wait);
+      return "";
     } catch (const Error& e) {
       // Whoever is gone already needs no farewell; others will be ended by their launcher.
-      if (options_.on_notice)
-        options_.on_notice(
-            fmt::format("could not say goodbye to {}/{}: {}", job, task, e.message()));
+      return fmt::format("{}/{}: {}", job, task, e.message());
     }
   }
 

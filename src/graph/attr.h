@@ -24,7 +24,9 @@ class AttrMap {
 
   bool has(std::string_view name) const { return items_.find(name) != items_.end(); }
   const Attr* find(std::string_view name) const;
-  void set(std::string name, Attr value) { items_.insert_or_assign(std::move(name), std::move(value)); }
+  void set(std::string name, Attr value) {
+    items_.insert_or_assign(std::move(name), std::move(value));
+  }
   void erase(std::string_view name);
 
   // The value as T; throws InvalidArgument naming the attr when it is absent or of another kind.

@@ -365,6 +365,19 @@ class Evaluator {
     return whole_numbers(of.dtype(), slice->shrinks ? Shape{} : Shape{int64_t(out.size())}, out);
   }
 
+  Value slice(Output of) {
+    if (!is_integer(of.dtype())) return std::nullopt;
+    auto whole = elements(value(of.node->input(0)));
+    auto begin = elements(value(of.node->input(1))), size = elements(value(of.node->input(2)));
+    if (!whole || !begin || !size || begin->size() != 1 || size->size() != 1) return std::nullopt;
+    const auto length = int64_t(whole->size()), first = begin->front();
+    if (first < 0 || first > length || size->front() < -1) return std::nullopt;
+    const int64_t count = size->front() < 0 ? length - first : size->front();
+    if (count > length - first) return std::nullopt;
+    return whole_numbers(of.dtype(), {count},
+                         std::span(*whole).subspan(size_t(first), size_t(count)));
+  }
+
   Shape partial_pack(const Node& node) {
     Shape shape;
     for (const Output& input : node.inputs()) {
@@ -414,6 +427,7 @@ const Evaluator::Rule Evaluator::kRules[] = {
     {"Identity", &Evaluator::same},
     {"ShapeN", &Evaluator::shape, true},
     {"StridedSlice", &Evaluator::strided_slice, true},
+    {"Slice", &Evaluator::slice, true},
     {"Reshape", &Evaluator::reshape, true},
     {"ExpandDims", &Evaluator::reshape, true},
     {"Squeeze", &Evaluator::reshape, true},

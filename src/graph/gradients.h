@@ -14,7 +14,8 @@ namespace capstan {
 // What a row's gradient function sees. New nodes land in the scope "gradients/<op>_grad".
 class GradContext {
  public:
-  GradContext(Graph& graph, Node& node, std::vector<Output> dys) : graph_(graph), node_(node), dys_(std::move(dys)) {}
+  GradContext(Graph& graph, Node& node, std::vector<Output> dys)
+      : graph_(graph), node_(node), dys_(std::move(dys)) {}
 
   Graph& graph() { return graph_; }
   Node& node() { return node_; }
@@ -51,8 +52,8 @@ struct GradientOptions {
   std::vector<Output> stop;
 };
 
-// d(sum of ys)/dx for each x; a default Output where y does not depend on x. Throws LookupError-like
-// Unimplemented naming the op that has no gradient.
+// d(sum of ys)/dx for each x; a default Output where y does not depend on x. Throws
+// LookupError-like Unimplemented naming the op that has no gradient.
 std::vector<Output> gradients(Graph& graph, std::span<const Output> ys, std::span<const Output> xs,
                               const GradientOptions& options = {});
 

@@ -11,11 +11,12 @@
 namespace capstan {
 namespace {
 
-// What goes wrong while `node` is made says which node and where the program makes it.
+// What goes wrong while `node` is made says which node, once, and where the program makes it.
 Error at_node(const Error& error, const Node& node) {
   std::string where = node.location().empty() ? "" : fmt::format(" ({})", node.location());
-  return Error(error.code(),
-               fmt::format("{} '{}': {}{}", node.op(), node.name(), error.message(), where),
+  std::string text = error.message(), named = fmt::format("{} (node '{}')", node.op(), node.name());
+  text = text.starts_with(named) ? text.substr(named.size()) : ": " + text;
+  return Error(error.code(), fmt::format("{} '{}'{}{}", node.op(), node.name(), text, where),
                node.name());
 }
 

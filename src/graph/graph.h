@@ -60,10 +60,10 @@ class Graph {
 
   // --- Adding nodes -----------------------------------------------------------------------------
 
-  // Adds an op under the current scopes. List arguments ("N*T") are passed flat, in order; N and the
-  // type attrs are inferred where they can be. `name` defaults to the op's; a name that ends in "/"
-  // is taken as it is. Throws InvalidArgument naming the node and its location for inputs that do
-  // not fit, Unimplemented for an unknown op, FailedPrecondition once finalized.
+  // Adds an op under the current scopes. List arguments ("N*T") are passed flat, in order; N and
+  // the type attrs are inferred where they can be. `name` defaults to the op's; a name that ends in
+  // "/" is taken as it is. Throws InvalidArgument naming the node and its location for inputs that
+  // do not fit, Unimplemented for an unknown op, FailedPrecondition once finalized.
   Node& add_node(std::string_view op, std::span<const Output> inputs, AttrMap attrs = {},
                  std::string_view name = {});
   // The same, for ops with one output.
@@ -135,8 +135,8 @@ class Graph {
   // seed, the second counts the ops that asked like this before.
   std::pair<int64_t, int64_t> random_seeds(std::optional<int64_t> op_seed);
 
-  // True the first time that this graph is asked with this key: for nodes that TensorFlow makes once
-  // per graph and remembers.
+  // True the first time that this graph is asked with this key: for nodes that TensorFlow makes
+  // once per graph and remembers.
   bool first_time(std::string key) { return made_once_.insert(std::move(key)).second; }
 
   void finalize() { finalized_ = true; }
@@ -158,7 +158,8 @@ class Graph {
     bool clears = false;
   };
 
-  std::unique_ptr<Node> new_node(std::string_view op, std::span<const Output> inputs, AttrMap attrs);
+  std::unique_ptr<Node> new_node(std::string_view op, std::span<const Output> inputs,
+                                 AttrMap attrs);
   void infer(Node& node);
   void check_inputs(const Node& node) const;
   void check_not_finalized() const;

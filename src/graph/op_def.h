@@ -1,7 +1,7 @@
 #pragma once
 
-// An op, whole, in one row of constexpr data: schema, shape, kernel, gradient, samples. Rows live in
-// src/ops, one file per family; everything else that knows ops (Python functions, docs, checks,
+// An op, whole, in one row of constexpr data: schema, shape, kernel, gradient, samples. Rows live
+// in src/ops, one file per family; everything else that knows ops (Python functions, docs, checks,
 // micro-benchmarks) is derived from them.
 
 #include <array>
@@ -39,8 +39,8 @@ struct RowList {
   size_t count = 0;
 };
 
-// type: an attr of kind "type" ("T"), a fixed type ("float", "int32", "string"), "N*T" (N from an int
-// attr, all of type T), or an attr of kind "list(type)". "Ref(T)" marks a variable's reference.
+// type: an attr of kind "type" ("T"), a fixed type ("float", "int32", "string"), "N*T" (N from an
+// int attr, all of type T), or an attr of kind "list(type)". "Ref(T)" marks a variable's reference.
 struct ArgDef {
   std::string_view name, type;
 };
@@ -75,7 +75,8 @@ struct OpDef {
   // May wait. Calls ctx.done() (now, or later from any thread) exactly once; see KernelContext.
   void (*blocking)(KernelContext&) = nullptr;
 
-  // Made once per node and program, handed to the kernel as ctx.state<T>(): parsed attrs and the like.
+  // Made once per node and program, handed to the kernel as ctx.state<T>(): parsed attrs and the
+  // like.
   std::shared_ptr<void> (*prepare)(const Node&) = nullptr;
 
   // Appends the nodes that TensorFlow's gradient of this op appends, under its names.

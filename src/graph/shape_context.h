@@ -14,7 +14,8 @@ namespace capstan {
 
 class ShapeContext {
  public:
-  // constant(i): the value of input i when it is known, else null. The functions outlive the context.
+  // constant(i): the value of input i when it is known, else null. The functions outlive the
+  // context.
   ShapeContext(const Node& node, std::vector<Shape> inputs,
                std::function<const Tensor*(int)> constant);
 
@@ -41,24 +42,24 @@ class ShapeContext {
   std::function<const Tensor*(int)> constant_;
 };
 
-// The value of an output when it follows from constants alone: Const, Shape of a defined shape, Pack,
-// Cast and the like. A vector of unknown elements has no value. Cheap: no kernels are run.
+// The value of an output when it follows from constants alone: Const, Shape of a defined shape,
+// Pack, Cast and the like. A vector of unknown elements has no value. Cheap: no kernels are run.
 std::optional<Tensor> constant_value(Output value);
 // The same for shape functions, which see through more ops (StridedSlice, whole-number arithmetic)
 // than TensorFlow's Python does when it chooses which nodes to make.
 std::optional<Tensor> constant_for_shape(Output value);
 // The value of a vector read as a shape, with the elements that are known.
 Shape partial_shape(Output value);
-// A vector of whole numbers as a shape (-1 for unknown), a scalar -1 as the unknown shape; nothing for
-// other tensors. Throws InvalidArgument for dimensions below -1.
+// A vector of whole numbers as a shape (-1 for unknown), a scalar -1 as the unknown shape; nothing
+// for other tensors. Throws InvalidArgument for dimensions below -1.
 std::optional<Shape> as_shape(const Tensor& value);
 
 // Shape functions that many rows share.
-void scalar_shape(ShapeContext& c);          // every output is a scalar
+void scalar_shape(ShapeContext& c);  // every output is a scalar
 void unknown_shape(ShapeContext& c);
-void same_shape(ShapeContext& c);            // output 0 as input 0
-void broadcast_shape(ShapeContext& c);       // output 0: all inputs broadcast together
+void same_shape(ShapeContext& c);       // output 0 as input 0
+void broadcast_shape(ShapeContext& c);  // output 0: all inputs broadcast together
 void no_outputs(ShapeContext& c);
-void ref_same_shape(ShapeContext& c);        // output 0 as input 0, inputs 0 and last compatible
+void ref_same_shape(ShapeContext& c);  // output 0 as input 0, inputs 0 and last compatible
 
 }  // namespace capstan

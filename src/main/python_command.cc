@@ -6,9 +6,9 @@
 
 #include "base/error.h"
 #include "base/settings.h"
+#include "cluster/tf_config.h"
 #include "main/installation.h"
 #include "main/options.h"
-#include "main/tf_config.h"
 
 namespace capstan::cli {
 namespace {
@@ -25,7 +25,7 @@ std::string resolve_text(const std::vector<std::string>& rules) {
 
 // Becomes the interpreter: signals and the exit code need no forwarding.
 int run_python(const PythonOptions& options) {
-  if (const char* config = std::getenv("TF_CONFIG")) check_tf_config(config);
+  role_from_environment();  // what is wrong with it is said before the program reads it
   Installation installation = find_installation();
   std::string python = find_python(options.python, installation);
   setenv("PYTHONPATH", python_path_for_tasks(installation).c_str(), 1);

@@ -15,7 +15,6 @@ class SocketChannel final : public Channel {
         limits_(options.limits),
         stream_(std::move(fd), peer),
         reader_(options.limits, peer) {
-    reader_.set_allocator(options.allocate);
     reader_.set_admission(options.admit);
     reader_.set_pool(options.pool);
   }
@@ -63,7 +62,6 @@ class ShmChannel final : public Channel {
         places_(ring_, *control_, options.arena ? options.arena : SharedArena::make(), peer),
         reader_(options.limits, peer, &places_),
         gone_(gone) {
-    reader_.set_allocator(options.allocate);
     reader_.set_admission(options.admit);
     reader_.set_pool(options.pool);
   }

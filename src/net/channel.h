@@ -17,9 +17,7 @@ struct ChannelOptions {
   // Shared memory only: where outgoing tensors are placed; made when absent.
   std::shared_ptr<SharedArena> arena = {};
   size_t ring_bytes = 256 << 10;
-  TensorAllocator allocate = {};
-  std::shared_ptr<ReceivePool> pool =
-      {};  // where incoming tensors are placed, unless allocate says
+  std::shared_ptr<ReceivePool> pool = {};  // where incoming tensors are placed
   Admission admit = {};
   uint64_t link = 0;  // Handshake::link(); set per connection
 };

@@ -18,11 +18,6 @@
 
 namespace capstan {
 
-// Gives the memory that tensor `index` of a message is received into; type, call, session and meta
-// of `head` are already there. An invalid Tensor means: allocate as usual.
-using TensorAllocator =
-    std::function<Tensor(const Message& head, size_t index, DType dtype, const Shape& shape)>;
-
 // Asked before memory is taken for a message with so many bytes of tensors, many of them: what it
 // returns is held as long as the tensors are. Null means "not yet"; it is asked again.
 using Admission = std::function<std::shared_ptr<void>(size_t bytes)>;
@@ -34,8 +29,8 @@ class SharedPlaces {
   // Where the peer can see the tensor's bytes, copied there if need be; nothing when they have to
   // travel in the frame. The bytes stay there until the peer lets go.
   virtual std::optional<SharedRef> place(const Tensor& tensor, bool share_live) = 0;
-  // The tensor that a checked descriptor names. `into`, when valid, is to be filled instead.
-  virtual Tensor resolve(const TensorDescriptor& descriptor, Tensor into) = 0;
+  // The tensor that a checked descriptor names.
+  virtual Tensor resolve(const TensorDescriptor& descriptor) = 0;
 };
 
 // One frame on its way out. It points into the message it encodes: the message must stay alive (it
@@ -72,7 +67,6 @@ class FrameReader {
   // DataLoss or ResourceExhausted for bad frames and passes on what the stream throws; the
   // connection is then of no use.
   bool next(ByteStream& stream, Message& out);
-  void set_allocator(TensorAllocator allocate) { allocate_ = std::move(allocate); }
   void set_admission(Admission admit) { admit_ = std::move(admit); }
   void set_pool(std::shared_ptr<ReceivePool> pool) { pool_ = std::move(pool); }
   bool waits_for_admission() const { return state_ == State::kAdmission; }
@@ -96,13 +90,11 @@ class FrameReader {
   void begin_payload();
   Tensor holding_ticket(Tensor tensor) const;
   void begin_tensor(const TensorDescriptor& descriptor);
-  Tensor wanted(const TensorDescriptor& descriptor, size_t index);
   void decode_strings();
 
   const FrameLimits limits_;
   const std::string peer_;
   SharedPlaces* const shared_;
-  TensorAllocator allocate_;
   Admission admit_;
   std::shared_ptr<ReceivePool> pool_;
   std::shared_ptr<void> ticket_;  // of the message that is being read

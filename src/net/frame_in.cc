@@ -130,34 +130,22 @@ Tensor FrameReader::holding_ticket(Tensor tensor) const {
 }
 
 void FrameReader::begin_tensor(const TensorDescriptor& d) {
-  size_t index = message_.tensors.size();
   if (d.dtype == DType::kInvalid) {
     message_.tensors.emplace_back();
   } else if (d.shared) {
-    message_.tensors.push_back(shared_->resolve(d, wanted(d, index)));
+    message_.tensors.push_back(shared_->resolve(d));
   } else if (d.dtype == DType::kString) {
     message_.tensors.emplace_back(d.dtype, d.shape);
-    strings_.push_back({index, std::string(d.bytes, '\0')});
+    strings_.push_back({message_.tensors.size() - 1, std::string(d.bytes, '\0')});
     targets_.push_back({strings_.back().bytes.data(), d.bytes});
   } else {
-    Tensor tensor = wanted(d, index);
-    if (!tensor.valid()) tensor = pool_ ? pool_->take(d.dtype, d.shape) : Tensor(d.dtype, d.shape);
+    Tensor tensor = pool_ ? pool_->take(d.dtype, d.shape) : Tensor(d.dtype, d.shape);
     if (ticket_) tensor = holding_ticket(std::move(tensor));
     targets_.push_back({static_cast<char*>(tensor.raw()), d.bytes});
     // Somebody may keep what is final, and its part of the budget with it: not for large messages.
     const bool final = header_.payload_bytes <= kLargestKept;
     message_.tensors.push_back(final ? tensor.sealed() : std::move(tensor));
   }
-}
-
-Tensor FrameReader::wanted(const TensorDescriptor& d, size_t index) {
-  if (!allocate_) return {};
-  Tensor tensor = allocate_(message_, index, d.dtype, d.shape);
-  if (tensor.valid() && (tensor.dtype() != d.dtype || !(tensor.shape() == d.shape))) {
-    throw internal_error("the memory for tensor {} of call {} has another type or shape: {} {}",
-                         index, message_.call, dtype_name(tensor.dtype()), tensor.shape());
-  }
-  return tensor;
 }
 
 void FrameReader::take_buffered() {

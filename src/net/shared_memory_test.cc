@@ -241,7 +241,7 @@ class Liar {
   }
   Error error_of_resolving(TensorDescriptor d) {
     try {
-      places_->resolve(d, {});
+      places_->resolve(d);
     } catch (const Error& error) {
       return error;
     }

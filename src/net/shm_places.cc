@@ -136,16 +136,14 @@ std::shared_ptr<SharedRegion> ShmPlaces::checked_region(const TensorDescriptor& 
   return region;
 }
 
-Tensor ShmPlaces::resolve(const TensorDescriptor& d, Tensor into) {
+Tensor ShmPlaces::resolve(const TensorDescriptor& d) {
   auto region = checked_region(d);
   char* data = region->data() + d.ref.offset;
   auto view = std::make_shared<View>(region, ring_.own_region(), d.ref);
-  if (!into.valid()) {
-    if (may_be_viewed(d.dtype)) return Tensor::view(d.dtype, d.shape, data, std::move(view));
-    into = Tensor(d.dtype, d.shape);
-  }
-  if (d.bytes > 0) std::memcpy(into.raw(), data, d.bytes);
-  return into;
+  if (may_be_viewed(d.dtype)) return Tensor::view(d.dtype, d.shape, data, std::move(view));
+  Tensor copy(d.dtype, d.shape);
+  if (d.bytes > 0) std::memcpy(copy.raw(), data, d.bytes);
+  return copy;
 }
 
 }  // namespace capstan

@@ -38,7 +38,7 @@ class ShmPlaces final : public SharedPlaces {
             std::string peer);
 
   std::optional<SharedRef> place(const Tensor& tensor, bool share_live) override;
-  Tensor resolve(const TensorDescriptor& descriptor, Tensor into) override;
+  Tensor resolve(const TensorDescriptor& descriptor) override;
   // Lets go of what the peer is done with; belongs to the placing thread.
   void reap();
   // Takes what is on the control socket; false when the peer is gone.

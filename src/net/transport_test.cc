@@ -117,20 +117,6 @@ TEST_P(Wire, CarriesAnErrorWhole) {
   }
 }
 
-TEST_P(Wire, ReceivesIntoMemoryThatTheCallerGives) {
-  TestServer server(echo);
-  LaneOptions options = lane_options();
-  Tensor mine = counting(500000, -1);
-  options.channel.allocate = [&](const Message& head, size_t index, DType, const Shape&) {
-    return head.call == 5 && index == 0 ? mine : Tensor();
-  };
-  auto lane = server.connect(options);
-  Message m{.type = kTestMessage, .call = 5, .tensors = {counting(500000), counting(10)}};
-  Message back = round_trip(*lane, m);
-  EXPECT_EQ(back.tensors[0].raw(), mine.raw());
-  EXPECT_TRUE(mine.equals(m.tensors[0]));
-}
-
 TEST_P(Wire, AnswersAThousandWaitingCallsWithoutAThreadForEach) {
   std::mutex mutex;
   std::vector<std::pair<std::shared_ptr<Peer>, uint64_t>> waiting;

@@ -54,7 +54,8 @@ struct ConcatInputs {
 ConcatInputs concat_v2_inputs(int inputs) { return {inputs - 1, 0, inputs - 1}; }
 ConcatInputs concat_v1_inputs(int inputs) { return {0, 1, inputs - 1}; }
 
-Shape joined(const Node& node, Shape out, const Shape& next, int axis) {
+Shape joined(const Node& node, const Shape& before, const Shape& next, int axis) {
+  Shape out = before;
   if (out.rank() != next.rank()) {
     throw invalid_argument("{} (node '{}'): the shapes {} and {} differ in rank", node.op(),
                            node.name(), out, next);
@@ -67,7 +68,7 @@ Shape joined(const Node& node, Shape out, const Shape& next, int axis) {
     } else if (next[i] >= 0 && next[i] != out[i]) {
       throw invalid_argument(
           "{} (node '{}'): {} and {} differ in dimension {}, which is not the axis {}", node.op(),
-          node.name(), out, next, i, axis);
+          node.name(), before, next, i, axis);
     }
   }
   return out;

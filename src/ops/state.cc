@@ -7,6 +7,7 @@
 #include "kernel/context.h"
 #include "ops/families.h"
 #include "ops/types.h"
+#include "ops/window.h"
 #include "ops/write_locks.h"
 
 namespace capstan {
@@ -53,6 +54,27 @@ constexpr OpDef kIsVariableInitialized = {
     .shape = scalar_shape,
     .kernel =
         [](KernelContext& c) { *c.out(0, Shape{}).data<bool>() = c.variable(0).initialized(); },
+    .no_gradient = true,
+    .stateful = true,
+    .allows_uninitialized_ref = true,
+};
+
+// TensorFlow has a cond here, which reads the variable or evaluates the other value.
+void initialized_value(KernelContext& c) {
+  Variable& variable = c.variable(0);
+  const Tensor value = variable.initialized() ? variable.value() : c.in(1);
+  Tensor& out = c.out(0, value.shape());
+  copy_elements(out.dtype(), out.raw(), value.raw(), value.size());
+}
+
+constexpr OpDef kInitializedValue = {
+    .name = "InitializedValue",
+    .doc = "The variable's value; before its first assignment the other one.",
+    .inputs = {{"ref", "Ref(T)"}, {"otherwise", "T"}},
+    .outputs = {{"value", "T"}},
+    .attrs = {{"T", kAnyType}},
+    .shape = [](ShapeContext& c) { c.out(0, c.in(1)); },
+    .kernel = initialized_value,
     .no_gradient = true,
     .stateful = true,
     .allows_uninitialized_ref = true,
@@ -282,9 +304,11 @@ constexpr OpDef kScatterSub = scatter_row(
 constexpr OpDef kScatterUpdate = scatter_row(
     "ScatterUpdate", "Sets the variable's rows at the indices.", "true", scatter_update);
 
-constexpr std::array<const OpDef*, 9> kRows = {
-    &kVariableV2, &kVariable,   &kIsVariableInitialized, &kAssign, &kAssignAdd, &kAssignSub,
-    &kScatterAdd, &kScatterSub, &kScatterUpdate,
+constexpr std::array<const OpDef*, 10> kRows = {
+    &kVariableV2,       &kVariable,   &kIsVariableInitialized,
+    &kInitializedValue, &kAssign,     &kAssignAdd,
+    &kAssignSub,        &kScatterAdd, &kScatterSub,
+    &kScatterUpdate,
 };
 
 }  // namespace

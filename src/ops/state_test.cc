@@ -24,6 +24,14 @@ TEST_F(State, AssignInitializesAndThenKeepsTheShape) {
   EXPECT_EQ(w->value().shape(), (Shape{3}));
 }
 
+TEST_F(State, AnInitializedValueIsTheVariablesOnceItHasOne) {
+  auto w = task.variables.get("", "w", DType::kFloat);
+  Tensor otherwise = Tensor::of<float>({2}, {7, 8});
+  EXPECT_EQ(run("InitializedValue", {w, otherwise})[0].data<float>()[1], 8);
+  run("Assign", {w, Tensor::of<float>({2}, {1, 2})});
+  EXPECT_EQ(run("InitializedValue", {w, otherwise})[0].data<float>()[1], 2);
+}
+
 TEST_F(State, AssignNamesAClashOfStaticShapes) {
   Output w = graph.add("VariableV2", {}, {{"dtype", DType::kFloat}, {"shape", Shape{2}}});
   Output x = graph.add("Placeholder", {}, {{"dtype", DType::kFloat}, {"shape", Shape{3}}});

@@ -86,7 +86,10 @@ class Session::Impl {
     PlanKey key = key_of(feeds, fetches, targets);
     {
       std::lock_guard lock(mutex_);
-      if (auto it = plans_.find(key); it != plans_.end()) return it->second;
+      if (auto it = plans_.find(key); it != plans_.end()) {
+        it->second.used = ++uses_;
+        return it->second.executable;
+      }
     }
     PlanRequest request{{feeds.begin(), feeds.end()},
                         {fetches.begin(), fetches.end()},
@@ -95,8 +98,11 @@ class Session::Impl {
     std::shared_ptr<Executable> executable =
         client_ ? client_->prepare(request) : make_executable(request);
     std::lock_guard lock(mutex_);
-    if (plans_.size() >= kMaxPlans) plans_.clear();
-    return plans_.emplace(std::move(key), std::move(executable)).first->second;
+    if (plans_.size() >= kMaxPlans) {
+      plans_.erase(std::ranges::min_element(plans_, {}, [](auto& p) { return p.second.used; }));
+    }
+    return plans_.emplace(std::move(key), Kept{std::move(executable), ++uses_})
+        .first->second.executable;
   }
 
   RunResult run(Executable& executable, std::span<const Tensor> feeds,
@@ -153,6 +159,11 @@ class Session::Impl {
   static SessionOptions with_notice(SessionOptions options) {
     if (!options.on_notice && options.server) {
       options.on_notice = options.server->options().on_notice;
+    }
+    if (!options.on_notice) {
+      options.on_notice = [](const std::string& text) {
+        std::fprintf(stderr, "capstan: %s\n", text.c_str());
+      };
     }
     return options;
   }
@@ -307,8 +318,13 @@ class Session::Impl {
   std::unique_ptr<ClientSession> client_;
   Cancellation cancellation_;
   std::atomic<bool> closed_{false};
-  std::mutex mutex_;  // guards plans_
-  std::unordered_map<PlanKey, std::shared_ptr<Executable>, PlanKeyHash> plans_;
+  struct Kept {
+    std::shared_ptr<Executable> executable;
+    uint64_t used;  // when it was last asked for, in uses_
+  };
+  std::mutex mutex_;  // guards plans_ and uses_
+  std::unordered_map<PlanKey, Kept, PlanKeyHash> plans_;
+  uint64_t uses_ = 0;
 };
 
 Session::Session(Graph& graph, SessionOptions options)

@@ -40,7 +40,8 @@ struct SessionOptions {
   // Called while a run waits, at least five times a second and after every signal; may throw to
   // abandon the run (Python checks for Ctrl-C here).
   std::function<void()> on_wait;
-  // Told in one line what the session has been waiting for so long, and ever more rarely again.
+  // Told in one line what the session has been waiting for so long, and ever more rarely again;
+  // without one (here or in the server's options) the line goes to the standard error output.
   std::function<void(const std::string&)> on_notice;
   std::chrono::milliseconds notice_after{5000};
 };

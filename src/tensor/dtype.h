@@ -40,9 +40,9 @@ bool is_integer(DType dtype);
 
 template <class T>
 struct DTypeOf;
-#define CAPSTAN_DTYPE(type, code) \
-  template <>                     \
-  struct DTypeOf<type> {          \
+#define CAPSTAN_DTYPE(type, code)               \
+  template <>                                   \
+  struct DTypeOf<type> {                        \
     static constexpr DType value = DType::code; \
   };
 CAPSTAN_DTYPE(float, kFloat)

@@ -54,7 +54,8 @@ class Shape {
   std::array<int64_t, kMaxRank> dims_{};
 };
 
-// Numpy broadcasting, aligned at the right. Unknown dimensions stay unknown unless the other decides.
+// Numpy broadcasting, aligned at the right. Unknown dimensions stay unknown unless the other
+// decides.
 Shape broadcast(const Shape& a, const Shape& b);
 
 }  // namespace capstan

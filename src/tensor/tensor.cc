@@ -48,7 +48,11 @@ Tensor::Tensor(DType dtype, const Shape& shape)
 }
 
 Tensor::Tensor(DType dtype, const Shape& shape, void* data, std::shared_ptr<void> owner)
-    : dtype_(dtype), shape_(shape), size_(shape.elements()), data_(data), owner_(std::move(owner)) {}
+    : dtype_(dtype),
+      shape_(shape),
+      size_(shape.elements()),
+      data_(data),
+      owner_(std::move(owner)) {}
 
 Tensor Tensor::reshaped(const Shape& shape) const {
   Tensor out = *this;

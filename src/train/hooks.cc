@@ -97,6 +97,34 @@ class CountSteps : public Hook {
   Clock::time_point last_;
 };
 
+class TellLauncher : public Hook {
+ public:
+  TellLauncher(std::shared_ptr<TaskChannel> channel, Output loss, int64_t last)
+      : channel_(std::move(channel)), loss_(loss), last_(last) {}
+
+  std::vector<Output> before_run() override {
+    return loss_ ? std::vector<Output>{loss_} : std::vector<Output>{};
+  }
+  bool after_run(Session&, std::span<const Tensor> values, int64_t step) override {
+    std::optional<double> loss;
+    if (!values.empty() && values[0].size() == 1) loss = number(values[0]);
+    channel_->step(step, loss, last_);
+    return false;
+  }
+  void end(Session&, int64_t) override { channel_->end(); }
+
+ private:
+  static std::optional<double> number(const Tensor& t) {
+    if (t.dtype() == DType::kFloat) return double(*t.data<float>());
+    if (t.dtype() == DType::kDouble) return *t.data<double>();
+    return std::nullopt;
+  }
+
+  const std::shared_ptr<TaskChannel> channel_;
+  const Output loss_;
+  const int64_t last_;
+};
+
 }  // namespace
 
 std::shared_ptr<Hook> stop_at_step(int64_t last_step) {
@@ -115,6 +143,11 @@ std::shared_ptr<Hook> summaries_every(std::shared_ptr<EventWriter> writer, Outpu
 
 std::shared_ptr<Hook> count_steps(std::shared_ptr<EventWriter> writer, int64_t steps) {
   return std::make_shared<CountSteps>(std::move(writer), steps);
+}
+
+std::shared_ptr<Hook> tell_launcher(std::shared_ptr<TaskChannel> channel, Output loss,
+                                    int64_t last_step) {
+  return std::make_shared<TellLauncher>(std::move(channel), loss, last_step);
 }
 
 }  // namespace capstan

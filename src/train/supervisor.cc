@@ -1,7 +1,9 @@
 #include "train/supervisor.h"
 
 #include <algorithm>
+#include <utility>
 
+#include "base/settings.h"
 #include "build/basics.h"
 #include "io/checkpoint_state.h"
 
@@ -40,9 +42,24 @@ MonitoredSession::MonitoredSession(Graph& graph, SupervisorOptions options)
     options_.hooks.push_back(
         checkpoint_every(saver_, options_.checkpoint_dir, options_.save_every));
   }
-  if (options_.max_steps > 0) options_.hooks.push_back(stop_at_step(options_.max_steps));
+  const Settings settings = settings_from_environment();
+  int64_t last = options_.max_steps;
+  if (settings.max_steps > 0)
+    last = last > 0 ? std::min(last, settings.max_steps) : settings.max_steps;
+  if (last > 0) options_.hooks.push_back(stop_at_step(last));
+  channel_ = std::make_shared<TaskChannel>(settings.task_fd);
+  if (channel_->connected()) options_.hooks.push_back(tell_launcher(channel_, options_.loss, last));
   for (const auto& hook : options_.hooks) hook->begin(graph);
-  create_session();
+  told([&] { create_session(); });
+}
+
+void MonitoredSession::told(const std::function<void()>& work) {
+  try {
+    work();
+  } catch (const Error& e) {
+    channel_->error(e);
+    throw;
+  }
 }
 
 MonitoredSession::~MonitoredSession() {
@@ -102,11 +119,17 @@ void MonitoredSession::wait_for_chief() {
 
 void MonitoredSession::start_queue_runners() {
   for (Node* op : options_.queue_ops) {
-    runners_.emplace_back([session = session_.get(), op] {
+    runners_.emplace_back([this, session = session_.get(), op] {
       try {
         for (;;) session->run({}, {}, {op});
-      } catch (const Error&) {
-        // Closed, cancelled, or a task was lost: the next step of the main thread meets the same.
+      } catch (const Error& e) {
+        // Closed, or a task was lost: the next step of the main thread meets the same.
+        if (e.code() == Code::kCancelled || worth_a_new_session(e)) return;
+        {
+          std::lock_guard lock(runner_mutex_);
+          runner_error_ = e;
+        }
+        session->close();  // the main thread may wait for what this one was to bring
       }
     });
   }
@@ -119,6 +142,11 @@ void MonitoredSession::stop_queue_runners() {
   runners_.clear();
 }
 
+std::optional<Error> MonitoredSession::runner_error() {
+  std::lock_guard lock(runner_mutex_);
+  return std::exchange(runner_error_, std::nullopt);
+}
+
 int64_t MonitoredSession::read_step() {
   if (!options_.global_step.ref) return 0;
   Tensor t = session_->run({}, {options_.global_step.ref})[0];
@@ -128,10 +156,19 @@ int64_t MonitoredSession::read_step() {
 std::vector<Tensor> MonitoredSession::run(std::span<const std::pair<Output, Tensor>> feeds,
                                           std::span<const Output> fetches,
                                           std::span<Node* const> targets) {
+  std::vector<Tensor> values;
+  told([&] { values = run_again(feeds, fetches, targets); });
+  return values;
+}
+
+std::vector<Tensor> MonitoredSession::run_again(std::span<const std::pair<Output, Tensor>> feeds,
+                                                std::span<const Output> fetches,
+                                                std::span<Node* const> targets) {
   for (;;) {
     try {
       return run_once(feeds, fetches, targets);
     } catch (const Error& e) {
+      if (std::optional<Error> cause = runner_error()) throw *cause;
       if (!worth_a_new_session(e)) throw;
       stop_queue_runners();
       create_session();

@@ -208,13 +208,20 @@ TEST_P(Cluster, PiecesOfPlansThatAreGoneAreForgotten) {
   }
   Session session(g, cluster.session_on("worker", 0));
   auto server = cluster.server("ps", 0);
-  uint64_t most = 0;
-  for (const Output& value : values) {
+  auto messages_of = [&](const Output& value) {
     const uint64_t before = server->messages();
     session.run({}, {value});
-    most = std::max(most, server->messages() - before);
+    return server->messages() - before;
+  };
+  uint64_t first = 0, last = 0;
+  for (size_t i = 0; i < values.size(); ++i) {
+    last = messages_of(values[i]);
+    if (i == 100) first = last;
+    if (i == 200) messages_of(values[0]);
   }
-  EXPECT_GT(most, 200u) << "when the session lets go of its plans the server hears of it";
+  EXPECT_EQ(last, first + 1) << "when the session lets go of a plan the server hears of it";
+  EXPECT_EQ(messages_of(values[0]), first - 1) << "what was used not long ago is still there";
+  EXPECT_EQ(messages_of(values[1]), first + 1) << "what was not used for longest is gone";
 }
 
 TEST_P(Cluster, CloseEndsACallThatIsBlockedOnAnotherTaskAtOnce) {

@@ -1,30 +1,28 @@
-"""`cmake --install`: a C++ program of somebody else finds Capstan by CMake and by pkg-config."""
+"""`cmake --install`: the C++ program of README.md, as somebody else's, built as docs/guide/cpp.md says."""
 
 import os
+import re
 import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
 
-PROGRAM = """
-#include <capstan/capstan.h>
+ROOT = Path(__file__).resolve().parents[2]
 
-#include <cstdio>
 
-int main() {
-  capstan::Graph graph(capstan::standard_catalog());
-  std::printf("%zu ops\\n", graph.catalog().all().size());
-}
-"""
+def block(page, language, holding=""):
+    """The first block of a page in this language that holds a text."""
+    text = (ROOT / page).read_text(encoding="utf-8")
+    found = re.findall(r"^```%s\n(.*?)^```$" % language, text, re.M | re.S)
+    return next(code for code in found if holding in code)
 
-PROJECT = """
-cmake_minimum_required(VERSION 3.22)
-project(Elsewhere CXX)
-find_package(Capstan REQUIRED)
-add_executable(elsewhere main.cc)
-target_link_libraries(elsewhere PRIVATE Capstan::capstan)
-"""
+
+PROGRAM = block("README.md", "cpp")
+GUIDE = "docs/guide/cpp.md"
+PROJECT = "cmake_minimum_required(VERSION 3.22)\nproject(Elsewhere CXX)\n" + block(GUIDE, "cmake")
+WITH_CMAKE = block(GUIDE, "bash", "cmake -B")
+WITH_PKG_CONFIG = block(GUIDE, "bash", "pkg-config")
 
 
 # The archive is large: the linker of the build, where it is there, is ten times as quick.
@@ -55,18 +53,16 @@ def test_the_installed_program_runs(prefix):
 
 
 def test_find_package_leads_to_a_program_that_runs(prefix, tmp_path):
-    (tmp_path / "main.cc").write_text(PROGRAM)
+    (tmp_path / "train.cc").write_text(PROGRAM)
     (tmp_path / "CMakeLists.txt").write_text(PROJECT)
-    where = f"-DCMAKE_PREFIX_PATH={prefix}"
-    run("cmake", "-S", ".", "-B", "build", "-G", "Ninja", where, cwd=tmp_path)
-    run("cmake", "--build", "build", cwd=tmp_path)
-    assert run(tmp_path / "build" / "elsewhere").endswith(" ops\n")
+    run("bash", "-euc", WITH_CMAKE.replace("~/capstan", str(prefix)), cwd=tmp_path)
+    assert run(tmp_path / "build" / "train") == "[3 6]\n"
 
 
 @pytest.mark.skipif(not shutil.which("pkg-config"), reason="no pkg-config")
 def test_pkg_config_leads_to_a_program_that_runs(prefix, tmp_path):
-    (tmp_path / "main.cc").write_text(PROGRAM)
-    env = {"PKG_CONFIG_PATH": str(prefix / "lib" / "pkgconfig")}
-    flags = run("pkg-config", "--cflags", "--libs", "capstan", env=env).split()
-    run("c++", "main.cc", "-o", "elsewhere", *LINKER.values(), *flags, cwd=tmp_path)
-    assert run(tmp_path / "elsewhere").endswith(" ops\n")
+    (tmp_path / "train.cc").write_text(PROGRAM)
+    script = WITH_PKG_CONFIG.replace("~/capstan", str(prefix))
+    script = script.replace("c++ ", "c++ %s " % LINKER.get("LDFLAGS", ""))
+    run("bash", "-euc", script, cwd=tmp_path)
+    assert run(tmp_path / "train") == "[3 6]\n"

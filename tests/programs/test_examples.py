@@ -126,3 +126,59 @@ def test_one_worker_by_hand_serves_two_sync_replicas(by_hand):
     assert last_number(task.text, r"worker 0: (\d+) gradients") >= 2 * 300 - 1
     assert last_number(task.text, r"worker 0: .*loss ([0-9.]+)") < 0.01
     assert server.finish(20) == 0, server.text
+
+
+def test_a_program_in_cpp_stops_at_the_steps_that_the_job_allows(run_job, mnist_in_cpp):
+    text = run_job("--ps", 1, "--workers", 2, "--max-steps", 100, mnist_in_cpp)
+    assert last_number(text, r"step: (\d+), loss") <= 101
+    assert "test accuracy" in text
+
+
+# --- Servers that leave by themselves -----------------------------------------------------------
+
+DONE_QUEUES = """
+import json, os
+import tensorflow as tf
+
+config = json.loads(os.environ["TF_CONFIG"])
+spec, job, task = config["cluster"], config["task"]["type"], config["task"]["index"]
+server = tf.train.Server(spec, job, task)
+queues = []
+for i in range(len(spec["ps"])):
+    with tf.device("/job:ps/task:%d" % i):
+        queues.append(tf.FIFOQueue(len(spec["worker"]), tf.int32, shared_name="done%d" % i))
+if job == "ps":
+    with tf.Session(server.target) as session:
+        for _ in spec["worker"]:
+            session.run(queues[task].dequeue())
+    print("all workers are done")
+else:
+    with tf.device(tf.train.replica_device_setter(cluster=spec, worker_device="/job:worker/task:%d" % task)):
+        step = tf.Variable(0, name="global_step", trainable=False)
+        w = tf.Variable(0.0)
+        train = tf.train.GradientDescentOptimizer(0.1).minimize(tf.square(w - 3), global_step=step)
+        done = [queue.enqueue(1) for queue in queues]
+    supervisor = tf.train.Supervisor(
+        is_chief=task == 0, init_op=tf.global_variables_initializer(), global_step=step)
+    with supervisor.managed_session(server.target) as session:
+        while session.run([train, step])[1] < 50:
+            pass
+        for op in done:
+            session.run(op)
+"""
+
+
+def test_servers_that_wait_for_done_queues_may_leave_before_the_workers(run_job, tmp_path):
+    program = tmp_path / "done_queues.py"
+    program.write_text(DONE_QUEUES)
+    text = run_job("--ps", 3, "--workers", 1, program)
+    assert text.count("all workers are done") == 3
+
+
+def test_a_path_for_python_that_the_job_is_given_is_added_to_ours(run_job, tmp_path):
+    (tmp_path / "libs").mkdir()
+    (tmp_path / "libs" / "of_the_user.py").write_text("NAME = 'found it'")
+    program = tmp_path / "program.py"
+    program.write_text("import of_the_user, tensorflow; print(of_the_user.NAME, tensorflow.__name__)")
+    text = run_job("--ps", 0, "--workers", 1, "--env", f"PYTHONPATH={tmp_path / 'libs'}", program)
+    assert "found it tensorflow" in text
