@@ -30,7 +30,7 @@ constexpr const char* kHelp = R"(capstan: parameter-server training, with no Ten
 
 In the repository, ./capstan also has:
   ./capstan test [--preset asan|tsan] [pattern]
-  ./capstan bench local|cluster [--json]
+  ./capstan bench local|cluster|memory [--json]
   ./capstan fuzz [target] [seconds]
 
 Exit codes: 0 all well, 1 failure, 2 wrong usage, 124 timeout, 128+n stopped by signal n, else
@@ -57,13 +57,18 @@ std::vector<std::string> parse_prefix(CLI::App& app, std::vector<std::string> ar
   try {
     app.parse(args);
   } catch (const CLI::CallForHelp&) {
-    fmt::print("{}", app.help());
+    std::string text = app.help();
+    // CLI11 shows what "--chief" without a value stands for; the description says it better.
+    if (size_t at = text.find("--chief{chief}"); at != text.npos)
+      text.replace(at, 14, "--chief[=NAME]");
+    fmt::print("{}", text);
     throw;
   }
   std::vector<std::string> rest = app.remaining();
   if (!rest.empty() && rest[0] == "--") {
     rest.erase(rest.begin());
-  } else if (!rest.empty() && rest[0].starts_with("--")) {
+  } else if (!rest.empty() &&
+             rest[0].starts_with(app.get_name() == "capstan python" ? "--" : "-")) {
     throw_unknown(app, rest[0]);
   }
   return rest;
@@ -76,7 +81,8 @@ void parse_all(CLI::App& app, const std::vector<std::string>& args) {
 
 std::pair<std::string, std::string> env_entry(const std::string& text) {
   size_t equals = text.find('=');
-  if (equals == std::string::npos) throw UsageError{"run: --env " + text + ": expected NAME=VALUE"};
+  if (equals == std::string::npos)
+    throw UsageError{"capstan run: --env " + text + ": expected NAME=VALUE"};
   return {text.substr(0, equals), text.substr(equals + 1)};
 }
 
@@ -106,7 +112,7 @@ void define_run(CLI::App& app, RunFlags& flags, RunOptions& options) {
   app.add_option("--python", options.python, "Interpreter for a script");
   app.footer(
       "The program follows the options; what follows it are its arguments, in which {ps_hosts},\n"
-      "{worker_hosts}, {chief_hosts}, {job_name} and {task_index} are replaced.\n\n"
+      "{worker_hosts}, {chief_hosts}, {master_hosts}, {job_name} and {task_index} are replaced.\n\n"
       "Examples:\n"
       "  capstan run --ps 2 --workers 4 train.py --learning_rate=0.1\n"
       "  capstan run --ps 1 --workers 2 --chief=master --env MODEL_DIR=/tmp/m train.py\n"
@@ -127,6 +133,8 @@ int command_run(const std::vector<std::string>& args) {
     if (app.count(option) > 0 && count != 0) job.groups.push_back({name, count});
   };
   add("--ps", "ps", flags.ps);
+  if (!flags.chief.empty() && flags.chief != "chief" && flags.chief != "master")
+    throw UsageError{fmt::format("capstan run: --chief={}: expected chief or master", flags.chief)};
   add("--chief", flags.chief, 1);
   add("--workers", "worker", flags.workers);
   add("--evaluator", "evaluator", 1);
@@ -174,6 +182,10 @@ int command_doctor(const std::vector<std::string>& args) {
   DoctorOptions options;
   app.add_option("--python", options.python, "The interpreter to look at");
   app.add_flag("--json", options.json, "One JSON object per check");
+  app.footer(
+      "Examples:\n"
+      "  capstan doctor\n"
+      "  capstan doctor --python ~/venv/bin/python --json\n");
   parse_all(app, args);
   return run_doctor(options);
 }

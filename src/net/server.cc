@@ -1,11 +1,15 @@
 #include "net/server.h"
 
 #include <fcntl.h>
+#include <ifaddrs.h>
+#include <net/if.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <cstring>
+#include <memory>
 #include <unordered_map>
 
 #include "net/server_peer.h"
@@ -32,6 +36,33 @@ std::string remote_text(int fd, TransportKind kind) {
   return address.text();
 }
 
+// The address of this machine's first interface beside loopback; loopback where there is none.
+SocketAddress interface_address(uint16_t port) {
+  SocketAddress found = resolve({"127.0.0.1", port}).front();
+  ifaddrs* list = nullptr;
+  if (::getifaddrs(&list) != 0) return found;
+  std::unique_ptr<ifaddrs, decltype(&::freeifaddrs)> guard(list, ::freeifaddrs);
+  for (ifaddrs* at = list; at; at = at->ifa_next) {
+    const bool usable = (at->ifa_flags & IFF_UP) && !(at->ifa_flags & IFF_LOOPBACK);
+    if (!usable || !at->ifa_addr || at->ifa_addr->sa_family != AF_INET) continue;
+    std::memcpy(&found.storage, at->ifa_addr, sizeof(sockaddr_in));
+    found.length = sizeof(sockaddr_in);
+    found.set_port(port);
+    break;
+  }
+  return found;
+}
+
+// Where the name of a server has no address yet (its peers may know it before this host does), the
+// interface's own.
+std::vector<SocketAddress> own_addresses(const HostPort& where) {
+  try {
+    return resolve(where);
+  } catch (const Error&) {
+    return {interface_address(where.port)};
+  }
+}
+
 Fd open_listener(const ServerOptions& options) {
   if (options.listen_fd >= 0) {
     Fd fd(options.listen_fd);
@@ -44,7 +75,7 @@ Fd open_listener(const ServerOptions& options) {
     return fd;
   }
   // "localhost" often has two addresses; programs that mix it with 127.0.0.1 mean the older one.
-  auto addresses = resolve(parse_host_port(options.address));
+  auto addresses = own_addresses(parse_host_port(options.address));
   auto v4 = [](const SocketAddress& a) { return a.storage.ss_family == AF_INET; };
   auto first = std::ranges::find_if(addresses, v4);
   return listen_tcp(first == addresses.end() ? addresses.front() : *first);

@@ -216,6 +216,14 @@ TEST(Server, UsesNoCpuWhenIdle) {
   EXPECT_LT(used() - before, 5'000'000);
 }
 
+TEST(Server, WhoseNameHasNoAddressYetListensAtItsInterface) {
+  TestServer server(echo, {.address = "no-such-host.invalid:0"});
+  EXPECT_FALSE(server.address().starts_with("0.0.0.0"));
+  auto lane = server.connect();
+  lane->send({.type = kTestMessage, .call = 3}, soon());
+  EXPECT_EQ(lane->receive(soon()).call, 3u);
+}
+
 TEST(Connect, SaysWhatItWaitedForAndTheLastErrorAtTheDeadline) {
   Fd held = listen_tcp(resolve({"127.0.0.1", 0}).front());
   std::string address = local_address(held.get()).text();

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <limits>
 
 #include "io/bundle.h"
 #include "ops/row_test.h"
@@ -167,6 +168,26 @@ TEST_F(DataFlow, AHistogramHasTensorFlowsBytes) {
   EXPECT_EQ(
       hex(*empty[0].data<std::string>()),
       "0a2b0a01682a2609ffffffffffffef7f11ffffffffffffefff3208ffffffffffffef7f3a080000000000000000");
+}
+
+TEST_F(DataFlow, ImagesBecomePictures) {
+  const Tensor tag = Tensor::scalar<std::string>("x");
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  Tensor images = Tensor::of<float>({2, 1, 3, 1}, {0, 1, 2, -1, nan, 2});
+  pb::Summary summary;
+  ASSERT_TRUE(summary.ParseFromString(*run("ImageSummary", {tag, images})[0].data<std::string>()));
+  ASSERT_EQ(summary.value_size(), 2);
+  EXPECT_EQ(summary.value(1).tag(), "x/image/1");
+  const pb::Summary::Image& image = summary.value(0).image();
+  EXPECT_EQ(image.height(), 1);
+  EXPECT_EQ(image.width(), 3);
+  EXPECT_EQ(image.colorspace(), 1);
+  EXPECT_TRUE(image.encoded_image_string().starts_with("\x89PNG\r\n\x1a\n"));
+  auto one = run("ImageSummary", {tag, images}, {{"max_images", int64_t(1)}})[0];
+  ASSERT_TRUE(summary.ParseFromString(*one.data<std::string>()));
+  EXPECT_EQ(summary.value(0).tag(), "x/image");
+  EXPECT_THROW(run("ImageSummary", {tag, Tensor(DType::kUInt8, {1, 2, 2, 5})}), Error);
+  EXPECT_THROW(run("ImageSummary", {tag, Tensor(DType::kUInt8, {2, 2, 3})}), Error);
 }
 
 TEST_F(DataFlow, MergedSummariesKeepTheirOrderAndRefuseDoubleTags) {

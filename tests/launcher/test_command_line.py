@@ -17,6 +17,8 @@ import pytest
         (["run", "--workers", "-1", "/bin/true"], "job worker: -1 tasks"),
         (["run", "--ps", "1", "/bin/true"], "nobody trains"),
         (["run", "--workers", "1", "--env", "X", "/bin/true"], "expected NAME=VALUE"),
+        (["run", "-x", "/bin/true"], "unknown option -x"),
+        (["run", "--workers", "1", "--chief=foo", "/bin/true"], "expected chief or master"),
         (["run", "--workers", "1", "--resolve", "x", "/bin/true"], "expected name[:port]="),
         (["run", "--workers", "1", "--timeout", "0", "/bin/true"], "--timeout 0"),
         (["run", "--workers", "1", "./absent"], "./absent: no such program"),
