@@ -55,7 +55,8 @@ struct SessionHandle {
   Numpy numpy;
   std::shared_ptr<Interrupt> interrupt = std::make_shared<Interrupt>();
   std::unique_ptr<Session> session;
-  bool forked = false;  // this process is a child; the session's threads stayed in the parent
+  int64_t timeout_ms = 0;  // of a run that says nothing of its own; 0: none
+  bool forked = false;     // this process is a child; the session's threads stayed in the parent
 
   // Threads of the session may be waiting for the interpreter. Those of another process cannot be
   // waited for: the child leaves the session as it is.
@@ -134,9 +135,11 @@ Session& open_session(SessionHandle& self) {
   return *self.session;
 }
 
-RunOptions run_options(nb::handle options) {
+// What the run itself says counts, else what the session's ConfigProto said.
+RunOptions run_options(const SessionHandle& self, nb::handle options) {
   RunOptions made;
   if (!options.is_none()) made.timeout_ms = nb::cast<int64_t>(options.attr("timeout_in_ms"));
+  if (made.timeout_ms == 0) made.timeout_ms = self.timeout_ms;
   return made;
 }
 
@@ -173,7 +176,7 @@ nb::object run(SessionHandle& self, nb::handle fetches, nb::handle feed_dict, nb
   Session& session = open_session(self);
   Fetches flat(self.graph, fetches);
   Feeds feeds = convert_feeds(self.graph, feed_dict, self.numpy);
-  RunOptions engine_options = run_options(options);
+  RunOptions engine_options = run_options(self, options);
   try {
     std::shared_ptr<Executable> executable = prepare(session, feeds, flat);
     RunResult result;
@@ -212,6 +215,7 @@ void bind_session(nb::module_& m) {
       .def("run", &run, nb::arg("fetches").none(), nb::arg("feed_dict") = nb::none(),
            nb::arg("options") = nb::none(), nb::arg("run_metadata") = nb::none())
       .def("close", &close)
+      .def("_set_timeout", [](SessionHandle& self, int64_t ms) { self.timeout_ms = ms; })
       .def("_mark_forked", [](SessionHandle& self) { self.forked = true; })
       .def("_cancel_runs_of",
            [](SessionHandle& self, unsigned long thread) {

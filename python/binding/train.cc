@@ -35,8 +35,7 @@ Message parsed(const nb::bytes& bytes, const char* what) {
   return message;
 }
 
-// --- Meta graphs
-// ----------------------------------------------------------------------------------
+// --- Meta graphs ---------------------------------------------------------------------------------
 
 nb::bytes variable_def(nb::handle variable, bool trainable) {
   VariableRef ref = variable_of(variable);
@@ -132,8 +131,7 @@ void bind_meta_graphs(nb::module_& m) {
   m.def("parse_meta_graph", &parse_meta_graph);
 }
 
-// --- Files
-// ----------------------------------------------------------------------------------------
+// --- Files ---------------------------------------------------------------------------------------
 
 void write_whole(const std::string& path, nb::bytes bytes) {
   std::string content(view_of(bytes));
@@ -162,8 +160,7 @@ void bind_files(nb::module_& m) {
       .def("next", &next_event);
 }
 
-// --- The launcher
-// ---------------------------------------------------------------------------------
+// --- The launcher --------------------------------------------------------------------------------
 
 struct ChannelHandle {
   std::shared_ptr<TaskChannel> channel;

@@ -213,10 +213,12 @@ def _reduction(op_type):
         keep = _either(keepdims, keep_dims, "keepdims", "keep_dims")
         if isinstance(keep, str):  # 1.x: (input_tensor, axis, keep_dims, name)
             name, keep = keep, None
-        x = convert_to_tensor(input_tensor, name="input" if name is None else None)
         if axis is None:
+            x = convert_to_tensor(input_tensor, name="input")
             return _capstan.reduce(op_type, x, None, bool(keep), name or op_type)
-        return apply_op(op_type, input=x, reduction_indices=axis, keep_dims=bool(keep), name=name)
+        return apply_op(
+            op_type, input=input_tensor, reduction_indices=axis, keep_dims=bool(keep), name=name
+        )
 
     reduce.__name__ = "reduce_" + op_type.lower()
     return reduce

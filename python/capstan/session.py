@@ -39,6 +39,8 @@ class BaseSession(_capstan.SessionBase):
         filters = list(config.device_filters) if config is not None else []
         threads = config.intra_op_parallelism_threads if config is not None else 0
         super().__init__(graph, target, cluster.server_for(target), filters, threads)
+        if config is not None:
+            self._set_timeout(config.operation_timeout_in_ms)
         _live.add(self)
         self._target = target
         self._config = config

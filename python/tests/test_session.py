@@ -265,3 +265,11 @@ def test_a_session_without_a_server_takes_its_part_of_the_cores(setting, helpers
     env = {**os.environ, "OPENBLAS_NUM_THREADS": "1", **setting}
     done = subprocess.run([sys.executable, "-c", THREADS], env=env, capture_output=True, text=True, timeout=60)
     assert done.stdout == "%d\n" % helpers, done.stderr
+
+
+def test_a_session_may_limit_the_time_of_all_its_runs():
+    with tf.Graph().as_default():
+        queue = tf.FIFOQueue(1, tf.float32)
+        config = tf.ConfigProto(operation_timeout_in_ms=50)
+        with tf.Session(config=config) as session, pytest.raises(tf.errors.DeadlineExceededError):
+            session.run(queue.dequeue())

@@ -26,8 +26,7 @@ struct Composite {
   const std::string self;
 };
 
-// --- Constants
-// ------------------------------------------------------------------------------------
+// --- Constants -----------------------------------------------------------------------------------
 
 // `value` repeated over a shape.
 Tensor filled(DType dtype, const Shape& shape, double value);
@@ -44,8 +43,7 @@ Output binary(std::string_view op, Output x, Output y, std::string_view name = {
 Output binary(std::string_view op, Output x, const Hyper& y, std::string_view name = {});
 Output binary(std::string_view op, const Hyper& x, Output y, std::string_view name = {});
 
-// --- Shapes
-// ---------------------------------------------------------------------------------------
+// --- Shapes --------------------------------------------------------------------------------------
 
 // Constants where they are known, else the nodes that find them out.
 Output shape_of(Output x, std::string_view name = "Shape", DType dtype = DType::kInt32);
@@ -61,8 +59,7 @@ Output slice_of(Output vector, std::optional<int64_t> begin, std::optional<int64
 Output item_of(Output vector, int64_t position);
 Output item_of(Output vector, Output position);
 
-// --- Fills
-// ----------------------------------------------------------------------------------------
+// --- Fills ---------------------------------------------------------------------------------------
 
 // `value` everywhere: a constant below 1,000 elements, else a Fill.
 Output filled_with(Graph& graph, const Shape& shape, DType dtype, double value,
@@ -76,8 +73,7 @@ Output ones_like(Output x, DType dtype = DType::kInvalid, std::string_view name 
 // tf.fill with a constant shape: Const "<name>/dims", then the Fill.
 Output fill(Graph& graph, const Shape& dims, Output value, std::string_view name = "Fill");
 
-// --- Reductions and choices
-// -----------------------------------------------------------------------
+// --- Reductions and choices ----------------------------------------------------------------------
 
 // Over these axes; over all where there are none.
 using Axes = std::optional<std::vector<int64_t>>;

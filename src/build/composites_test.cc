@@ -50,6 +50,15 @@ TEST_F(Composites, ShapesAreConstantsWhereTheyAreKnown) {
   EXPECT_EQ(size_of(x).node->op(), "Const");
 }
 
+TEST_F(Composites, FormulasMoveAndCompare) {
+  Output parts[] = {x, x};
+  EXPECT_EQ(concat(parts, 1).shape(), (Shape{4, 6}));
+  EXPECT_EQ(transpose(x, {1, 0}).shape(), (Shape{3, 4}));
+  EXPECT_EQ(gather(x, g.constant(int_vector({0, 2}))).shape(), (Shape{2, 3}));
+  EXPECT_EQ(greater(maximum(x, 0.0), 1.0).dtype(), DType::kBool);
+  EXPECT_EQ(pow(sqrt(abs(x)), 2.0).name(), "Pow:0");
+}
+
 TEST_F(Composites, AReductionOverAllAxesIsAScalarWhateverTheRank) {
   EXPECT_EQ(reduce_sum(any).shape(), Shape({}));
   EXPECT_EQ(reduce_sum(x, {{0}}).shape(), Shape({3}));

@@ -58,6 +58,13 @@ Output tanh(Output x) { return unary("Tanh", x); }
 Output square(Output x) { return unary("Square", x); }
 Output exp(Output x) { return unary("Exp", x); }
 Output log(Output x) { return unary("Log", x); }
+Output abs(Output x) { return unary("Abs", x); }
+Output sqrt(Output x) { return unary("Sqrt", x); }
+Output pow(Output x, const Hyper& exponent) { return binary("Pow", x, exponent); }
+Output maximum(Output x, const Hyper& y) { return binary("Maximum", x, y); }
+Output minimum(Output x, const Hyper& y) { return binary("Minimum", x, y); }
+Output less(Output x, const Hyper& y) { return binary("Less", x, y); }
+Output greater(Output x, const Hyper& y) { return binary("Greater", x, y); }
 Output softmax(Output logits) { return unary("Softmax", logits); }
 
 Output reshape(Output x, const Shape& shape) {
@@ -75,6 +82,29 @@ Output argmax(Output x, int axis) {
   std::string full = g.unique_name("ArgMax");
   Output dimension = g.constant(Tensor::scalar<int32_t>(axis), full + "/dimension/");
   return g.add("ArgMax", {x, dimension}, {}, full + "/");
+}
+
+Output concat(std::span<const Output> values, int axis) {
+  if (values.empty()) throw invalid_argument("there is nothing to join");
+  Graph& g = values[0].graph();
+  std::string full = g.unique_name("concat");
+  std::vector<Output> inputs(values.begin(), values.end());
+  inputs.push_back(g.constant(Tensor::scalar<int32_t>(axis), full + "/axis/"));
+  return g.add("ConcatV2", inputs, {}, full + "/");
+}
+
+Output transpose(Output x, const std::vector<int64_t>& order) {
+  Graph& g = x.graph();
+  std::string full = g.unique_name("transpose");
+  Output perm = g.constant(int_vector(order), full + "/perm/");
+  return g.add("Transpose", {x, perm}, {}, full + "/");
+}
+
+Output gather(Output x, Output indices) {
+  Graph& g = x.graph();
+  std::string full = g.unique_name("GatherV2");
+  Output axis = g.constant(Tensor::scalar<int32_t>(0), full + "/axis/");
+  return g.add("GatherV2", {x, indices, axis}, {}, full + "/");
 }
 
 Output reduce_sum(Output x, const Axes& axes) { return reduce("Sum", x, axes); }

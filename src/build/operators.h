@@ -34,11 +34,22 @@ Output tanh(Output x);
 Output square(Output x);
 Output exp(Output x);
 Output log(Output x);
+Output abs(Output x);
+Output sqrt(Output x);
+Output pow(Output x, const Hyper& exponent);
+Output maximum(Output x, const Hyper& y);
+Output minimum(Output x, const Hyper& y);
+Output less(Output x, const Hyper& y);
+Output greater(Output x, const Hyper& y);
 Output softmax(Output logits);
 Output reshape(Output x, const Shape& shape);
 Output cast(Output x, DType dtype);
 Output equal(Output a, Output b);
 Output argmax(Output x, int axis);
+Output concat(std::span<const Output> values, int axis);
+Output transpose(Output x, const std::vector<int64_t>& order);
+// The rows of x at the indices.
+Output gather(Output x, Output indices);
 Output reduce_sum(Output x, const Axes& axes = {});
 Output reduce_mean(Output x, const Axes& axes = {});
 // log(sum(exp(x))) without large exponentials.

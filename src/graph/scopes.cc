@@ -43,7 +43,7 @@ int64_t truncated_seed(int64_t seed) {
 
 }  // namespace
 
-// --- Names --------------------------------------------------------------------------------------
+// --- Names ---------------------------------------------------------------------------------------
 
 std::string Graph::name_key(std::string_view name) {
   std::string key(name);
@@ -75,7 +75,7 @@ ScopeGuard Graph::name_scope(std::string_view name) {
   return ScopeGuard([this, outer] { scope_ = outer; });
 }
 
-// --- Devices and colocation ---------------------------------------------------------------------
+// --- Devices and colocation ----------------------------------------------------------------------
 
 ScopeGuard Graph::push_device(DeviceEntry entry) {
   size_t depth = devices_.size();
@@ -133,7 +133,7 @@ void Graph::apply_colocation(Node& node) {
   node.attrs_.set("_class", std::vector<std::string>(groups.begin(), groups.end()));
 }
 
-// --- Control dependencies -----------------------------------------------------------------------
+// --- Control dependencies ------------------------------------------------------------------------
 
 // The blocks that count now, outermost first: those from the last one that cleared.
 std::span<Graph::Controls> Graph::active_controls() {
@@ -186,7 +186,7 @@ std::vector<Node*> Graph::control_inputs_for(std::span<const Output> inputs) con
   return result;
 }
 
-// --- Attrs and seeds ----------------------------------------------------------------------------
+// --- Attrs and seeds -----------------------------------------------------------------------------
 
 ScopeGuard Graph::container(std::string_view name) {
   std::string outer = std::exchange(container_, std::string(name));

@@ -95,7 +95,7 @@ constexpr OpDef kIdentityN = {
     .samples = {"float[2,3] float[2]"},
 };
 
-// --- Reshape and friends ------------------------------------------------------------------------
+// --- Reshape and friends -------------------------------------------------------------------------
 
 // `wanted` with its one -1 filled in so that there are `elements`.
 Shape filled_shape(const Shape& wanted, int64_t elements, const Shape& from) {
@@ -253,7 +253,7 @@ constexpr OpDef kSqueeze = {
     .samples = {"float[2,1,3]", "float[2,1,3,1] squeeze_dims=[1]"},
 };
 
-// --- What a tensor looks like -------------------------------------------------------------------
+// --- What a tensor looks like --------------------------------------------------------------------
 
 void write_shape(KernelContext& c, int i) {
   const Shape& shape = c.in(i).shape();

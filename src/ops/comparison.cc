@@ -62,8 +62,7 @@ constexpr OpDef kLogicalNot = {
 using Kernel = void (*)(KernelContext&);
 void call_state(KernelContext& c) { c.state<Kernel>()(c); }
 
-// --- Equality, of truth values too
-// ----------------------------------------------------------------
+// --- Equality, of truth values too ---------------------------------------------------------------
 
 constexpr OpDef equality(std::string_view name, std::string_view doc, BlockChoice block) {
   return {.name = name,
@@ -80,7 +79,7 @@ constexpr OpDef equality(std::string_view name, std::string_view doc, BlockChoic
 constexpr OpDef kEqual = equality("Equal", "Whether x and y are equal.", equal_block);
 constexpr OpDef kNotEqual = equality("NotEqual", "Whether x and y differ.", not_equal_block);
 
-// --- Select -------------------------------------------------------------------------------------
+// --- Select --------------------------------------------------------------------------------------
 
 // All four of one shape.
 template <class T>
@@ -192,7 +191,7 @@ constexpr OpDef kSelectV2 = {
     .samples = {"bool[2,1]{0,1} float[3] float[]", "bool[2]{0,1} float[2] float[2]"},
 };
 
-// --- Cast ---------------------------------------------------------------------------------------
+// --- Cast ----------------------------------------------------------------------------------------
 
 struct CastState {
   BlockFn block;  // null: the types are the same

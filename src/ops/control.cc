@@ -82,8 +82,7 @@ constexpr OpDef kPlaceholderWithDefault = {
     .samples = {"float[2,3] shape=[2,3]"},
 };
 
-// --- Assert, Print
-// -------------------------------------------------------------------------------------
+// --- Assert, Print -------------------------------------------------------------------------------
 
 std::string brackets(KernelContext& c, int first, std::string_view between) {
   const int64_t summarize = c.node().attrs().get<int64_t>("summarize");

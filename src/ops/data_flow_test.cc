@@ -87,8 +87,7 @@ TEST_F(DataFlow, AnAccumulatorAveragesAndCountsItsSteps) {
   EXPECT_EQ(*run("ResourceAccumulatorNumAccumulated", {acc})[0].data<int32_t>(), 1);
 }
 
-// --- Random
-// --------------------------------------------------------------------------------------------
+// --- Random --------------------------------------------------------------------------------------
 
 TEST_F(DataFlow, ARandomStreamGoesOnFromRunToRunOfASession) {
   const Tensor ten = Tensor::of<int32_t>({1}, {10});
@@ -133,8 +132,7 @@ TEST_F(DataFlow, AnEmptyRangeOfIntegersIsRefused) {
   EXPECT_EQ(message, "InvalidArgument: Need minval < maxval, got 5 >= 5");
 }
 
-// --- Summaries
-// -----------------------------------------------------------------------------------------
+// --- Summaries -----------------------------------------------------------------------------------
 
 std::string hex(const std::string& bytes) {
   std::string text;
@@ -204,8 +202,7 @@ TEST_F(DataFlow, MergedSummariesKeepTheirOrderAndRefuseDoubleTags) {
             "InvalidArgument: Duplicate tag a found in summary inputs");
 }
 
-// --- Checkpoints
-// ---------------------------------------------------------------------------------------
+// --- Checkpoints ---------------------------------------------------------------------------------
 
 class Folder {
  public:

@@ -24,7 +24,7 @@ Shape shape_or_unknown(ShapeContext& c, int input) {
   return rank_known ? Shape::unknown_of_rank(int(vector[0])) : Shape::unknown();
 }
 
-// --- Fill, ZerosLike, OnesLike ------------------------------------------------------------------
+// --- Fill, ZerosLike, OnesLike -------------------------------------------------------------------
 
 template <class T>
 void fill(KernelContext& c) {
@@ -99,7 +99,7 @@ constexpr OpDef kOnesLike = {
     .samples = {"float[2,3]"},
 };
 
-// --- Range and LinSpace -------------------------------------------------------------------------
+// --- Range and LinSpace --------------------------------------------------------------------------
 
 template <class T>
 int64_t range_size(T start, T limit, T delta) {
@@ -180,7 +180,7 @@ constexpr OpDef kLinSpace = {
     .samples = {"float[]{1} float[]{3} int32[]{5}"},
 };
 
-// --- OneHot -------------------------------------------------------------------------------------
+// --- OneHot --------------------------------------------------------------------------------------
 
 Shape one_hot_shape(const Node& node, const Shape& indices, int64_t axis, int64_t depth) {
   int at = axis == -1 ? indices.rank() : resolve_axis(node, axis, indices.rank() + 1);
@@ -250,7 +250,7 @@ constexpr OpDef kOneHot = {
                 "int64[2]{0,2} int32[]{3} float[]{1} float[]{0} axis=0"},
 };
 
-// --- Broadcasting -------------------------------------------------------------------------------
+// --- Broadcasting --------------------------------------------------------------------------------
 
 template <class T>
 void broadcast_to_kernel(KernelContext& c) {

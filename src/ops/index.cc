@@ -23,7 +23,7 @@ const char* at(const Tensor& t, int64_t element) {
   return static_cast<const char*>(t.raw()) + size_t(element) * dtype_size(t.dtype());
 }
 
-// --- Gather, GatherV2 ---------------------------------------------------------------------------
+// --- Gather, GatherV2 ----------------------------------------------------------------------------
 
 Shape gathered(const Shape& params, const Shape& indices, int axis, int batch_dims) {
   Shape out;
@@ -147,7 +147,7 @@ constexpr OpDef kGatherV2 = {
                 "string[3]{a,b,c} int32[2]{2,0} int32[]{0}"},
 };
 
-// --- UnsortedSegmentSum -------------------------------------------------------------------------
+// --- UnsortedSegmentSum --------------------------------------------------------------------------
 
 template <class T>
 void unsorted_segment_sum(KernelContext& c) {
@@ -195,7 +195,7 @@ constexpr OpDef kUnsortedSegmentSum = {
     .samples = {"float[3,2] int32[3]{1,0,1} int32[]{3}"},
 };
 
-// --- DynamicStitch, InvertPermutation -----------------------------------------------------------
+// --- DynamicStitch, InvertPermutation ------------------------------------------------------------
 
 // Inputs: N tensors of indices, then N of data. merged[indices[m][i]] = data[m][i].
 void dynamic_stitch_kernel(KernelContext& c) {
@@ -285,7 +285,7 @@ constexpr OpDef kInvertPermutation = {
     .samples = {"int32[4]{3,0,2,1}"},
 };
 
-// --- Where, ListDiff, Unique --------------------------------------------------------------------
+// --- Where, ListDiff, Unique ---------------------------------------------------------------------
 
 template <class T>
 void where(KernelContext& c) {
@@ -403,7 +403,7 @@ constexpr OpDef kUnique = {
     .samples = {"int32[5]{4,2,4,1,2}", "string[3]{a,b,a}"},
 };
 
-// --- Cumsum, Cumprod ----------------------------------------------------------------------------
+// --- Cumsum, Cumprod -----------------------------------------------------------------------------
 
 struct CumulateState {
   bool exclusive, reverse;

@@ -36,8 +36,7 @@ Wanted wanted(const KernelContext& c, int64_t count) {
   return {c.in(1).data<std::string>(), c.in(2).data<std::string>()};
 }
 
-// --- Save and restore
-// --------------------------------------------------------------------------------------
+// --- Save and restore ----------------------------------------------------------------------------
 
 void save(KernelContext& c) {
   const int count = c.inputs() - 3;
@@ -108,8 +107,7 @@ constexpr OpDef kRestoreV2 = {
     .stateful = true,
 };
 
-// --- Shards
-// ------------------------------------------------------------------------------------------------
+// --- Shards --------------------------------------------------------------------------------------
 
 // Folders that held only the shards; others are left alone.
 void remove_emptied(Files& files, const std::vector<std::string>& prefixes) {

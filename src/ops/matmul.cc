@@ -126,7 +126,7 @@ constexpr OpDef kMatMul = {
                 "float[3,2] float[4,3] transpose_a=true transpose_b=true"},
 };
 
-// --- Batches of matrices ------------------------------------------------------------------------
+// --- Batches of matrices -------------------------------------------------------------------------
 
 Shape batch_of(const Shape& shape) {
   return Shape(std::span(shape.dims().data(), size_t(shape.rank() - 2)));
@@ -214,7 +214,7 @@ constexpr OpDef kBatchMatMulV2 = {
                 "float[2,3,2] float[2,4,3] adj_x=true adj_y=true"},
 };
 
-// --- BiasAdd ------------------------------------------------------------------------------------
+// --- BiasAdd -------------------------------------------------------------------------------------
 
 struct BiasState {
   bool channels_first;

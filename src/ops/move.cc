@@ -45,7 +45,7 @@ void read_column(const Tensor& from, Tensor& to, int64_t outer, int64_t chunk, i
   }
 }
 
-// --- ConcatV2, Concat, ConcatOffset ------------------------------------------------------------
+// --- ConcatV2, Concat, ConcatOffset --------------------------------------------------------------
 
 // Where the axis and the values stand among the inputs.
 struct ConcatInputs {
@@ -229,7 +229,7 @@ constexpr OpDef kConcatOffset = {
     .samples = {"int32[]{1} int32[2]{2,3} int32[2]{2,4}"},
 };
 
-// --- Split and SplitV ---------------------------------------------------------------------------
+// --- Split and SplitV ----------------------------------------------------------------------------
 
 int64_t split_part(const Node& node, const Shape& x, int axis, int64_t parts) {
   if (x[axis] >= 0 && x[axis] % parts != 0) {
@@ -348,7 +348,7 @@ constexpr OpDef kSplitV = {
     .samples = {"float[2,5] int32[2]{2,-1} int32[]{1} num_split=2"},
 };
 
-// --- Pack and Unpack ----------------------------------------------------------------------------
+// --- Pack and Unpack -----------------------------------------------------------------------------
 
 std::shared_ptr<void> prepare_axis(const Node& node) {
   return std::make_shared<int64_t>(node.attrs().get<int64_t>("axis"));
@@ -464,7 +464,7 @@ constexpr OpDef kUnpack = {
     .samples = {"float[2,3] num=2", "float[3,2] num=2 axis=1"},
 };
 
-// --- Tile ---------------------------------------------------------------------------------------
+// --- Tile ----------------------------------------------------------------------------------------
 
 Shape tiled(const Shape& x, const Tensor& multiples) {
   if (multiples.size() != x.rank()) {
@@ -545,7 +545,7 @@ constexpr OpDef kTile = {
     .samples = {"float[2,3] int32[2]{2,3}", "float[1,1] int32[2]{2,3}"},
 };
 
-// --- Transpose ----------------------------------------------------------------------------------
+// --- Transpose -----------------------------------------------------------------------------------
 
 Shape permuted(const Node& node, const Shape& x, const Tensor& perm, int64_t* axes) {
   uint32_t seen = 0;
@@ -597,7 +597,7 @@ constexpr OpDef kTranspose = {
     .samples = {"float[2,3] int32[2]{1,0}", "float[2,3,4] int32[3]{2,0,1}"},
 };
 
-// --- ReverseV2 ----------------------------------------------------------------------------------
+// --- ReverseV2 -----------------------------------------------------------------------------------
 
 // Reads the whole tensor with negative steps along the named axes.
 void reverse_kernel(KernelContext& c) {

@@ -132,7 +132,7 @@ constexpr OpDef kSeluGrad =
                     "outputs", plain_binary_block<SeluGradFormula>,
                     [](GradContext& g) { return bent_grad_gradient(g, "SeluGrad"); });
 
-// --- LeakyRelu: its slope is an attr, so it has kernels -----------------------------------------
+// --- LeakyRelu: its slope is an attr, so it has kernels ------------------------------------------
 
 struct LeakyState {
   float alpha;

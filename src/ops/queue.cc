@@ -14,8 +14,7 @@ namespace {
 constexpr RowList<AttrDef, 14> kElementAttrs = {{"component_types", "list(type)"},
                                                 {"timeout_ms", "int", "-1"}};
 
-// --- The queue itself
-// ----------------------------------------------------------------------------------
+// --- The queue itself ----------------------------------------------------------------------------
 
 void check_same_queue(const FifoQueue& queue, const AttrMap& attrs) {
   const auto capacity = attrs.get<int64_t>("capacity");
@@ -58,8 +57,7 @@ constexpr OpDef queue_row(std::string_view name, std::string_view handle) {
           .stateful = true};
 }
 
-// --- Enqueue
-// -------------------------------------------------------------------------------------------
+// --- Enqueue -------------------------------------------------------------------------------------
 
 // Copies: what a kernel gets may lie in memory that the next step writes over.
 Tuple components(KernelContext& c) {
@@ -99,8 +97,7 @@ constexpr OpDef enqueue_row(std::string_view name, std::string_view handle, std:
 constexpr std::string_view kEnqueueDoc = "Puts a tuple into the queue; waits while it is full.";
 constexpr std::string_view kEnqueueManyDoc = "Puts the rows of a batch into the queue, one by one.";
 
-// --- Dequeue
-// -------------------------------------------------------------------------------------------
+// --- Dequeue -------------------------------------------------------------------------------------
 
 FifoQueue::DoneTuple hand_out(KernelContext& c) {
   return [&c](const Error* error, Tuple tuple) {
@@ -198,8 +195,7 @@ constexpr OpDef dequeue_many_row(std::string_view name, std::string_view handle,
           .stateful = true};
 }
 
-// --- Close, size
-// -----------------------------------------------------------------------------------------
+// --- Close, size ---------------------------------------------------------------------------------
 
 void close(KernelContext& c) {
   begin_waiting(c, [&] {

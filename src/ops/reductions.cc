@@ -166,7 +166,7 @@ std::shared_ptr<void> prepare_logic(const Node& node) {
   return reduce_state(node, reduce<Op, bool>);
 }
 
-// --- Gradients ----------------------------------------------------------------------------------
+// --- Gradients -----------------------------------------------------------------------------------
 
 bool is_all_axes(const std::vector<int64_t>& axes, int rank) {
   if (int(axes.size()) != rank) return false;
@@ -294,7 +294,7 @@ Values prod_gradient(GradContext& g) {
   return {reshape(graph, gx, shape), {}};
 }
 
-// --- Rows ---------------------------------------------------------------------------------------
+// --- Rows ----------------------------------------------------------------------------------------
 
 using Prepare = std::shared_ptr<void> (*)(const Node&);
 using Gradient = Values (*)(GradContext&);
@@ -342,7 +342,7 @@ constexpr OpDef kAll =
 constexpr OpDef kAny =
     logic("Any", "Whether any element over axes is true.", prepare_logic<Either>);
 
-// --- ArgMax, ArgMin, L2Loss ---------------------------------------------------------------------
+// --- ArgMax, ArgMin, L2Loss ----------------------------------------------------------------------
 
 // The first place of the best element along one axis.
 template <class T, bool kMax>

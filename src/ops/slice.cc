@@ -13,7 +13,7 @@
 namespace capstan {
 namespace {
 
-// --- Slice --------------------------------------------------------------------------------------
+// --- Slice ---------------------------------------------------------------------------------------
 
 // The shape of x[begin : begin + size]; -1 in size means the rest.
 Shape slice_size(const Shape& x, const Tensor& begin, const Tensor& size) {
@@ -84,7 +84,7 @@ constexpr OpDef kSlice = {
                 "string[3]{a,b,c} int64[1]{1} int64[1]{2}"},
 };
 
-// --- Pad ----------------------------------------------------------------------------------------
+// --- Pad -----------------------------------------------------------------------------------------
 
 Shape padded(const Shape& x, const Tensor& paddings) {
   if (paddings.size() != 2 * x.rank()) {
@@ -165,7 +165,7 @@ constexpr OpDef kPadV2 = {
     .samples = {"float[2,3] int32[2,2]{0,1,2,0} float[]{7}"},
 };
 
-// --- StridedSlice -------------------------------------------------------------------------------
+// --- StridedSlice --------------------------------------------------------------------------------
 
 struct SliceMasks {
   uint32_t begin, end, ellipsis, new_axis, shrink;

@@ -17,7 +17,7 @@ namespace {
 using Kernel = void (*)(KernelContext&);
 void call_state(KernelContext& c) { c.state<Kernel>()(c); }
 
-// --- Softmax and LogSoftmax ---------------------------------------------------------------------
+// --- Softmax and LogSoftmax ----------------------------------------------------------------------
 
 // Rows of the last dimension.
 template <class T>
@@ -84,7 +84,7 @@ constexpr OpDef kLogSoftmax = {
     .samples = {"float[2,3]"},
 };
 
-// --- Cross entropies ----------------------------------------------------------------------------
+// --- Cross entropies -----------------------------------------------------------------------------
 
 template <class T>
 void dense_cross_entropy(KernelContext& c) {
@@ -204,7 +204,7 @@ constexpr OpDef kSparseSoftmaxCrossEntropy = {
     .samples = {"float[2,3] int32[2]{2,0}", "float[2,3] int64[2]{1,1}"},
 };
 
-// --- InTopK and TopKV2 --------------------------------------------------------------------------
+// --- InTopK and TopKV2 ---------------------------------------------------------------------------
 
 // Whether fewer than k classes beat the target; predictions that are not finite never count.
 void in_top_k(KernelContext& c, int64_t k) {

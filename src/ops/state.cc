@@ -13,8 +13,7 @@
 namespace capstan {
 namespace {
 
-// --- Variables
-// -------------------------------------------------------------------------------------
+// --- Variables -----------------------------------------------------------------------------------
 
 void variable_shape(ShapeContext& c) { c.out(0, c.attr<Shape>("shape")); }
 
@@ -80,8 +79,7 @@ constexpr OpDef kInitializedValue = {
     .allows_uninitialized_ref = true,
 };
 
-// --- Assign
-// ----------------------------------------------------------------------------------------
+// --- Assign --------------------------------------------------------------------------------------
 
 struct AssignState {
   bool validate, locks;
@@ -131,8 +129,7 @@ constexpr OpDef kAssign = {
     .writes = 1,
 };
 
-// --- AssignAdd, AssignSub
-// ----------------------------------------------------------------------------
+// --- AssignAdd, AssignSub ------------------------------------------------------------------------
 
 using Update = void (*)(Tensor& variable, const Tensor& value);
 
@@ -199,8 +196,7 @@ constexpr OpDef kAssignAdd =
 constexpr OpDef kAssignSub =
     update_row("AssignSub", "Subtracts the value from the variable, in place.", prepare_subtract);
 
-// --- Scatter
-// -----------------------------------------------------------------------------------------
+// --- Scatter -------------------------------------------------------------------------------------
 
 // Calls row(target row, source row) for each index; throws for one that is outside.
 template <class Row>

@@ -27,8 +27,7 @@ double number_at(const Node& node, const Tensor& values, int64_t i) {
   });
 }
 
-// --- Scalar
-// ----------------------------------------------------------------------------------------------
+// --- Scalar --------------------------------------------------------------------------------------
 
 void scalar_summary(KernelContext& c) {
   const Tensor &tags = c.in(0), &values = c.in(1);
@@ -57,8 +56,7 @@ constexpr OpDef kScalarSummary = {
     .no_gradient = true,
 };
 
-// --- Histogram
-// -------------------------------------------------------------------------------------------
+// --- Histogram -----------------------------------------------------------------------------------
 
 void histogram_summary(KernelContext& c) {
   const Tensor& values = c.in(1);
@@ -88,8 +86,7 @@ constexpr OpDef kHistogramSummary = {
     .no_gradient = true,
 };
 
-// --- Image
-// -----------------------------------------------------------------------------------------------
+// --- Image ---------------------------------------------------------------------------------------
 
 struct ImageState {
   int64_t most;
@@ -174,8 +171,7 @@ constexpr OpDef kImageSummary = {
     .no_gradient = true,
 };
 
-// --- Merge
-// -----------------------------------------------------------------------------------------------
+// --- Merge ---------------------------------------------------------------------------------------
 
 void merge_summary(KernelContext& c) {
   pb::Summary merged;
