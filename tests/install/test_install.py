@@ -4,6 +4,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -23,6 +24,8 @@ GUIDE = "docs/guide/cpp.md"
 PROJECT = "cmake_minimum_required(VERSION 3.22)\nproject(Elsewhere CXX)\n" + block(GUIDE, "cmake")
 WITH_CMAKE = block(GUIDE, "bash", "cmake -B")
 WITH_PKG_CONFIG = block(GUIDE, "bash", "pkg-config")
+
+SCRIPT = "import tensorflow as tf; print(tf.Session().run(tf.constant(2.0) * 3.0))"
 
 
 # The archive is large: the linker of the build, where it is there, is ten times as quick.
@@ -66,3 +69,13 @@ def test_pkg_config_leads_to_a_program_that_runs(prefix, tmp_path):
     script = script.replace("c++ ", "c++ %s " % LINKER.get("LDFLAGS", ""))
     run("bash", "-euc", script, cwd=tmp_path)
     assert run(tmp_path / "train") == "[3 6]\n"
+
+
+@pytest.mark.long
+@pytest.mark.timeout(1800)
+def test_a_wheel_brings_the_program_with_it(tmp_path):
+    venv = tmp_path / "venv"
+    run(sys.executable, "-m", "venv", venv)
+    run(venv / "bin" / "pip", "install", "-q", ROOT)
+    done = run(venv / "bin" / "capstan", "python", "-c", SCRIPT, cwd=tmp_path)
+    assert done.splitlines()[-1] == "6.0"
