@@ -287,3 +287,28 @@ def test_initializers_tell_how_they_were_made():
     assert (again.mean, again.stddev, again.seed, again.dtype) == (0.0, 0.5, 3, tf.float32)
     glorot = tf.glorot_uniform_initializer(seed=4)
     assert tf.glorot_uniform_initializer.from_config(glorot.get_config()).seed == 4
+
+
+def test_logits_and_labels_that_clash_are_named_where_they_are_put_together():
+    with pytest.raises(ValueError, match=r"SoftmaxCrossEntropyWithLogits.*test_composites\.py:\d+"):
+        tf.nn.softmax_cross_entropy_with_logits(logits=tf.zeros([2, 3]), labels=tf.zeros([4, 5]))
+
+
+def test_what_is_not_supported_is_refused(tmp_path):
+    options = tf.python_io.TFRecordOptions(tf.python_io.TFRecordCompressionType.GZIP)
+    with pytest.raises(NotImplementedError, match="compressed"):
+        tf.python_io.TFRecordWriter(str(tmp_path / "records"), options)
+    with pytest.raises(NotImplementedError, match="export_scope"):
+        tf.train.export_meta_graph(export_scope="part")
+
+
+def test_a_saver_may_restore_into_another_shape_of_as_many_elements(tmp_path):
+    path = str(tmp_path / "model")
+    with tf.Graph().as_default(), tf.Session() as session:
+        v = tf.Variable([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], name="v")
+        session.run(v.initializer)
+        tf.train.Saver().save(session, path)
+    with tf.Graph().as_default(), tf.Session() as session:
+        v = tf.Variable(tf.zeros([6]), name="v")
+        tf.train.Saver(reshape=True).restore(session, path)
+        assert list(session.run(v)) == [1, 2, 3, 4, 5, 6]
