@@ -17,10 +17,22 @@ std::string_view or_op(std::string_view name, std::string_view op) {
   return name.empty() ? op : name;
 }
 
-Output strided_slice(Output x, Output begin, Output end, Output strides, AttrMap masks,
-                     const std::string& name) {
-  return x.graph().add("StridedSlice", {x, begin, end, strides}, std::move(masks), name + "/");
+// x[begin:end:1] of a vector, once `name` is taken; the bounds are its nodes "stack" and "stack_1".
+Output strided_slice(Output x, Output begin, Output end, AttrMap masks, const std::string& name) {
+  Graph& g = x.graph();
+  Output strides = g.constant(int_vector({1}), name + "/stack_2/");
+  return g.add("StridedSlice", {x, begin, end, strides}, std::move(masks), name + "/");
 }
+
+Output strided_slice(Output x, int64_t begin, int64_t end, AttrMap masks) {
+  Graph& g = x.graph();
+  std::string name = g.unique_name("strided_slice");
+  Output first = g.constant(int_vector({begin}), name + "/stack/");
+  Output last = g.constant(int_vector({end}), name + "/stack_1/");
+  return strided_slice(x, first, last, std::move(masks), name);
+}
+
+AttrMap one_item() { return {{"shrink_axis_mask", int64_t(1)}}; }
 
 }  // namespace
 
@@ -122,32 +134,21 @@ Output range_between(Graph& g, const Hyper& start, const Hyper& limit, std::stri
 }
 
 Output slice_of(Output vector, std::optional<int64_t> begin, std::optional<int64_t> end) {
-  Graph& g = vector.graph();
-  std::string name = g.unique_name("strided_slice");
-  Output stack = g.constant(int_vector({begin.value_or(0)}), name + "/stack/");
-  Output stack_1 = g.constant(int_vector({end.value_or(0)}), name + "/stack_1/");
-  Output stack_2 = g.constant(int_vector({1}), name + "/stack_2/");
   AttrMap masks = {{"begin_mask", int64_t(begin ? 0 : 1)}, {"end_mask", int64_t(end ? 0 : 1)}};
-  return strided_slice(vector, stack, stack_1, stack_2, std::move(masks), name);
+  return strided_slice(vector, begin.value_or(0), end.value_or(0), std::move(masks));
 }
 
 Output item_of(Output vector, int64_t position) {
-  Graph& g = vector.graph();
-  std::string name = g.unique_name("strided_slice");
-  Output stack = g.constant(int_vector({position}), name + "/stack/");
-  Output stack_1 = g.constant(int_vector({position + 1}), name + "/stack_1/");
-  Output stack_2 = g.constant(int_vector({1}), name + "/stack_2/");
-  return strided_slice(vector, stack, stack_1, stack_2, {{"shrink_axis_mask", int64_t(1)}}, name);
+  return strided_slice(vector, position, position + 1, one_item());
 }
 
 Output item_of(Output vector, Output position) {
   Graph& g = vector.graph();
   Output next = binary("AddV2", position, 1.0, "add");
   std::string name = g.unique_name("strided_slice");
-  Output stack = g.add("Pack", {position}, {{"axis", int64_t(0)}}, name + "/stack/");
-  Output stack_1 = g.add("Pack", {next}, {{"axis", int64_t(0)}}, name + "/stack_1/");
-  Output stack_2 = g.constant(int_vector({1}), name + "/stack_2/");
-  return strided_slice(vector, stack, stack_1, stack_2, {{"shrink_axis_mask", int64_t(1)}}, name);
+  Output first = g.add("Pack", {position}, {{"axis", int64_t(0)}}, name + "/stack/");
+  Output last = g.add("Pack", {next}, {{"axis", int64_t(0)}}, name + "/stack_1/");
+  return strided_slice(vector, first, last, one_item(), name);
 }
 
 Output filled_with(Graph& graph, const Shape& shape, DType dtype, double value,

@@ -114,24 +114,26 @@ class TaskServer : public Server {
 
   void leave() override {
     // To all at once: those that are gone already take a second each.
-    std::vector<std::future<std::string>> farewells;
+    std::vector<std::pair<std::string, std::future<std::optional<Error>>>> farewells;
     for (const auto& [job, tasks] : options_.cluster.jobs()) {
       for (const auto& [task, address] : tasks) {
         if (job != "ps" && name_ != fmt::format("/job:{}/task:{}", job, task)) continue;
-        farewells.push_back(std::async(std::launch::async, [this, name = job, number = task] {
-          return say_farewell(name, number);
-        }));
+        farewells.emplace_back(
+            fmt::format("{}/{}", job, task),
+            std::async(std::launch::async,
+                       [this, address = address_of(job, task)] { return say_farewell(address); }));
       }
     }
     std::string missed, reason;
-    for (auto& farewell : farewells) {
-      std::string text = farewell.get();
-      if (text.empty()) continue;
-      missed += (missed.empty() ? "" : ", ") + text.substr(0, text.find(':'));
-      reason = text.substr(text.find(':'));
+    for (auto& [task, farewell] : farewells) {
+      std::optional<Error> error = farewell.get();
+      if (!error) continue;
+      missed += (missed.empty() ? "" : ", ") + task;
+      reason = error->message();
     }
+    // Whoever is gone already needs no farewell; others will be ended by their launcher.
     if (!missed.empty() && options_.on_notice)
-      options_.on_notice(fmt::format("could not say goodbye to {}{}", missed, reason));
+      options_.on_notice(fmt::format("could not say goodbye to {}: {}", missed, reason));
   }
 
  private:
@@ -190,11 +192,11 @@ class TaskServer : public Server {
     return std::make_unique<SocketTransport>(std::move(lane));
   }
 
-  // Empty, or "ps/0: why it was not heard".
-  std::string say_farewell(const std::string& job, int task) {
+  // Why it was not heard; nothing when it was.
+  std::optional<Error> say_farewell(const std::string& address) {
     try {
       ConnectRequest request;
-      request.address = address_of(job, task);
+      request.address = address;
       request.deadline = deadline_in(kFarewellConnect);
       std::unique_ptr<Lane> lane = transport_->connect(request);
       Message message;
@@ -204,10 +206,9 @@ class TaskServer : public Server {
       WaitOptions wait{deadline_in(kFarewell), {}};
       lane->send(message, wait);
       lane->receive(wait);
-      return "";
+      return std::nullopt;
     } catch (const Error& e) {
-      // Whoever is gone already needs no farewell; others will be ended by their launcher.
-      return fmt::format("{}/{}: {}", job, task, e.message());
+      return e;
     }
   }
 
