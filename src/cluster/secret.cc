@@ -1,8 +1,6 @@
 #include "cluster/secret.h"
 
 #include <fcntl.h>
-#include <openssl/evp.h>
-#include <openssl/hmac.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -12,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/random.h"
+#include "net/hmac.h"
 
 namespace capstan {
 namespace {
@@ -63,12 +62,7 @@ std::string read_secret(const std::string& file) {
 
 std::string derived(const std::string& file, const std::string& purpose) {
   if (access(file.c_str(), F_OK) != 0) create(file);
-  std::string key = read_secret(file);
-  unsigned char out[EVP_MAX_MD_SIZE];
-  unsigned size = 0;
-  HMAC(EVP_sha256(), key.data(), int(key.size()),
-       reinterpret_cast<const unsigned char*>(purpose.data()), purpose.size(), out, &size);
-  return hex({reinterpret_cast<char*>(out), size});
+  return hex(hmac_sha256(read_secret(file), purpose));
 }
 
 }  // namespace

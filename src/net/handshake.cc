@@ -1,10 +1,9 @@
 #include "net/handshake.h"
 
 #include <openssl/crypto.h>
-#include <openssl/evp.h>
-#include <openssl/hmac.h>
 
 #include "base/bytes.h"
+#include "net/hmac.h"
 
 namespace capstan {
 namespace {
@@ -178,13 +177,7 @@ uint64_t Handshake::link() const { return std::hash<std::string>()(transcript())
 std::string Handshake::proof(Role role, const std::string& secret) const {
   std::string text = role == Role::kClient ? "capstan client proof\n" : "capstan server proof\n";
   text += transcript();
-  unsigned char mac[EVP_MAX_MD_SIZE];
-  unsigned int length = 0;
-  if (!HMAC(EVP_sha256(), secret.data(), int(secret.size()),
-            reinterpret_cast<const unsigned char*>(text.data()), text.size(), mac, &length)) {
-    throw internal_error("OpenSSL cannot compute HMAC-SHA256");
-  }
-  return std::string(reinterpret_cast<char*>(mac), length);
+  return hmac_sha256(secret, text);
 }
 
 }  // namespace capstan

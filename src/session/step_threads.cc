@@ -1,66 +1,63 @@
 #include "session/step_threads.h"
 
 #include <chrono>
-#include <condition_variable>
-#include <deque>
-#include <mutex>
 #include <system_error>
-#include <thread>
+#include <utility>
 
 #include "base/error.h"
 
 namespace capstan {
 
-// Shared with the threads: the last one may still be on its way out when the rest is gone.
-struct StepThreads::State {
-  std::mutex mutex;
-  std::condition_variable changed;
-  std::deque<std::function<void()>> tasks;
-  size_t idle = 0, threads = 0;
-  bool finishing = false;
-};
-
-StepThreads::StepThreads() : state_(std::make_shared<State>()) {}
 StepThreads::~StepThreads() { finish(); }
 
 void StepThreads::post(std::function<void()> task) {
-  std::lock_guard lock(state_->mutex);
-  state_->tasks.push_back(std::move(task));
-  if (state_->tasks.size() <= state_->idle) return state_->changed.notify_all();
+  std::lock_guard lock(mutex_);
+  tasks_.push_back(std::move(task));
+  if (tasks_.size() <= idle_) return changed_.notify_all();
   try {
-    std::thread([state = state_] { serve(state); }).detach();
+    std::thread thread([this] { serve(); });  // it waits for the lock
+    const std::thread::id id = thread.get_id();
+    threads_.emplace(id, std::move(thread));
   } catch (const std::system_error& e) {
-    state_->tasks.pop_back();
+    tasks_.pop_back();
     throw resource_exhausted("cannot start a thread for a client's step: {}", e.what());
   }
-  ++state_->threads;  // it waits for the lock
 }
 
-void StepThreads::serve(const std::shared_ptr<State>& state) {
+void StepThreads::serve() {
   constexpr std::chrono::seconds kPatience{1};
-  std::unique_lock lock(state->mutex);
+  std::unique_lock lock(mutex_);
   for (;;) {
-    ++state->idle;
-    state->changed.wait_for(lock, kPatience,
-                            [&] { return !state->tasks.empty() || state->finishing; });
-    --state->idle;
-    if (state->tasks.empty()) break;
-    std::function<void()> task = std::move(state->tasks.front());
-    state->tasks.pop_front();
+    ++idle_;
+    changed_.wait_for(lock, kPatience, [&] { return !tasks_.empty() || finishing_; });
+    --idle_;
+    if (tasks_.empty()) return leave(std::move(lock));
+    std::function<void()> task = std::move(tasks_.front());
+    tasks_.pop_front();
     lock.unlock();
     task();
     task = nullptr;
     lock.lock();
   }
-  --state->threads;
-  state->changed.notify_all();
+}
+
+// Never detached: what libraries do when a thread ends must not run beside the process's own end.
+void StepThreads::leave(std::unique_lock<std::mutex> lock) {
+  std::thread self = std::move(threads_.extract(std::this_thread::get_id()).mapped());
+  std::thread before = std::exchange(left_, std::move(self));
+  changed_.notify_all();
+  lock.unlock();  // nothing here is touched after this: finish() may return
+  if (before.joinable()) before.join();
 }
 
 void StepThreads::finish() {
-  std::unique_lock lock(state_->mutex);
-  state_->finishing = true;
-  state_->changed.notify_all();
-  state_->changed.wait(lock, [&] { return state_->threads == 0; });
+  std::unique_lock lock(mutex_);
+  finishing_ = true;
+  changed_.notify_all();
+  changed_.wait(lock, [&] { return threads_.empty(); });
+  std::thread last = std::move(left_);
+  lock.unlock();
+  if (last.joinable()) last.join();
 }
 
 }  // namespace capstan
