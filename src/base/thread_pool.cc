@@ -132,13 +132,11 @@ void ThreadPool::help() {
 
 bool ThreadPool::wait_for_loop(uint64_t& seen) {
   const auto changed = [&] { return epoch_.load(std::memory_order_acquire) != seen; };
-  const bool polled = poll(changed);
+  poll([&] { return changed() || rested_.load(std::memory_order_relaxed) == seen; });
   std::unique_lock lock(mutex_);
-  if (!polled) {
-    ++sleeping_;
-    wake_.wait(lock, changed);
-    --sleeping_;
-  }
+  ++sleeping_;
+  wake_.wait(lock, changed);
+  --sleeping_;
   // Under the lock: an end that came between would be taken for seen, and never waited for again.
   seen = epoch_.load();
   return !stop_;

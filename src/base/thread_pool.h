@@ -30,6 +30,9 @@ class ThreadPool {
   // throws, pieces not yet begun are skipped and the first exception is thrown again here.
   void parallel_for(int64_t pieces, FunctionRef<void(int64_t piece)> piece);
 
+  // No loop follows soon: helpers stop polling for one, and leave their cores to others.
+  void rest() { rested_.store(epoch_.load(std::memory_order_relaxed), std::memory_order_relaxed); }
+
  private:
   struct Loop;
 
@@ -47,7 +50,8 @@ class ThreadPool {
 
   // Grows with every shared loop and at the end; what helpers poll before they block.
   std::atomic<uint64_t> epoch_{0};
-  std::mutex mutex_;  // guards the rest
+  std::atomic<uint64_t> rested_{0};  // the epoch of the last rest
+  std::mutex mutex_;                 // guards what follows
   std::condition_variable wake_, left_;
   Loop* loop_ = nullptr;
   int sleeping_ = 0;

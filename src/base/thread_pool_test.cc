@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <ctime>
+#include <latch>
 #include <numeric>
 #include <stdexcept>
 #include <thread>
@@ -78,6 +79,15 @@ TEST(ThreadPool, ServesTwoCallersAtOnce) {
   loops();
   other.join();
   EXPECT_EQ(count.load(), 3000);
+}
+
+TEST(ThreadPool, SharesLoopsAfterARest) {
+  ThreadPool pool(2);
+  for (int i = 0; i < 300; ++i) {
+    std::latch both(2);  // done only when the helper has come
+    pool.parallel_for(2, [&](int64_t) { both.arrive_and_wait(); });
+    pool.rest();
+  }
 }
 
 TEST(ThreadPool, UsesNoCpuWhenIdle) {

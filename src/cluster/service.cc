@@ -118,7 +118,8 @@ void Service::hello(const Message& message) {
 void Service::ship(const Message& message) {
   OpenSession& session = session_of(message);
   Piece piece = decode_piece(message.meta, catalog_);
-  session.programs[message.call] = Program::make(std::move(piece), task_, session.state);
+  session.programs[message.call] =
+      Program::make(std::move(piece), task_, session.state, {.rest = true});
 }
 
 void Service::call(const std::shared_ptr<Peer>& peer, Message&& message) {

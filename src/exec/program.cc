@@ -47,6 +47,7 @@ class ProgramImpl : public Program {
     std::shared_ptr<Frame> frame = borrow(inputs);
     frame->set_inputs(inputs, cancellation);
     may_be_long() ? run_watched(*frame, cancellation) : void(frame->run(0));
+    if (options_.rest) task_->pool.rest();
     ProgramResult result{frame->outputs(), std::move(frame)};
     if (options_.release_inputs) result.frame->clear();
     if (timed) note_cost(begin);
@@ -207,6 +208,7 @@ class ProgramImpl : public Program {
     } catch (...) {
       failure = current_error();
     }
+    if (options_.rest) task_->pool.rest();
     if (failure) {
       done(&*failure, {});
     } else {

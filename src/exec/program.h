@@ -23,6 +23,8 @@ struct ProgramOptions {
   std::function<Tensor(int output, DType dtype, const Shape& shape)> output_memory;
   // Lets go of the inputs as soon as a run has ended, even while its result is held.
   bool release_inputs = false;
+  // The network comes next: the pool's helpers leave their cores to it as soon as a run has ended.
+  bool rest = false;
   // Called now and then between the ops of a long run, on its thread; what it throws ends the run.
   std::function<void()> on_tick;
   bool fuse = true;

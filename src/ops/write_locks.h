@@ -17,9 +17,7 @@ class WriteLocks {
   // `refs`: the reference inputs that are written. Does nothing when `locks` is false.
   WriteLocks(const KernelContext& c, std::initializer_list<int> refs, bool locks) {
     if (!locks) return;
-    for (int ref : refs) held_[size_t(count_++)] = &c.variable(ref).write_mutex();
-    std::sort(held_.begin(), held_.begin() + count_, std::less<>());
-    count_ = int(std::unique(held_.begin(), held_.begin() + count_) - held_.begin());
+    for (int ref : refs) insert(&c.variable(ref).write_mutex());
     for (int i = 0; i < count_; ++i) held_[size_t(i)]->lock();
   }
   ~WriteLocks() {
@@ -29,6 +27,16 @@ class WriteLocks {
   WriteLocks& operator=(const WriteLocks&) = delete;
 
  private:
+  // In order, each once.
+  void insert(std::mutex* mutex) {
+    const auto end = held_.begin() + count_;
+    const auto at = std::lower_bound(held_.begin(), end, mutex, std::less<>());
+    if (at != end && *at == mutex) return;
+    std::move_backward(at, end, end + 1);
+    *at = mutex;
+    ++count_;
+  }
+
   std::array<std::mutex*, 4> held_{};
   int count_ = 0;
 };

@@ -264,6 +264,7 @@ class Session::Impl {
     options.on_tick = options_.on_wait;
     if (!remote_) return options;
     options.release_inputs = true;
+    options.rest = plan.segments.size() > 1;
     std::set<int> shown;
     for (const Segment& taker : plan.segments) {
       for (const Source& source : taker.inputs) {
