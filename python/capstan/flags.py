@@ -9,9 +9,12 @@ from capstan import _capstan
 class Flag:
     """A definition with its present value; shown, it is its value."""
 
-    def __init__(self, name, default, help, parse, is_bool=False):
-        self.name, self.default, self.help = name, default, help
-        self.parse, self.is_bool = parse, is_bool
+    def __init__(
+        self, name, default, help, parse, is_bool=False, is_multi=False, short=None, required=False
+    ):
+        self.name, self.default, self.help = name, default, help or ""
+        self.parse, self.is_bool, self.is_multi = parse, is_bool, is_multi
+        self.short, self.required = short, required
         self.value = default
         self.present = 0
 
@@ -58,6 +61,8 @@ class _FlagValues:
                 flag.value, flag.present = given[flag.name], 1
             elif flag.name in roles:
                 flag.value = _convert(flag, roles[flag.name])
+            if flag.required and flag.value is None:
+                raise FlagError("flag --%s must be given" % flag.name)
         self.__dict__.update(_parsed=True, _rest=rest)
         return rest
 
@@ -74,6 +79,11 @@ class _FlagValues:
             return self
         if name.startswith("__") and name.endswith("__"):
             raise AttributeError(name)
+        flag = self._lookup(name)
+        self._ready()
+        return flag.value
+
+    def _lookup(self, name):
         table = self._table()
         if name not in table:
             import difflib
@@ -81,12 +91,11 @@ class _FlagValues:
             near = difflib.get_close_matches(name, table, 1)
             hint = "; did you mean '%s'?" % near[0] if near else ""
             raise AttributeError("no flag named '%s' is defined%s" % (name, hint))
-        self._ready()
-        return table[name].value
+        return table[name]
 
     def __setattr__(self, name, value):
-        self._ready()
         self._assigned[name] = value
+        self._ready()
         if name in self._table():
             self._table()[name].value = value
         else:
@@ -135,36 +144,35 @@ def _role_flags():
 def _read(argv, table):
     """(values by name, the rest). Unknown flags are left to the program."""
     given, rest, at = {}, [], 0
+    named = {**table, **{flag.short: flag for flag in table.values() if flag.short}}
     while at < len(argv):
         word = argv[at]
         at += 1
         if word == "--":
             rest.extend(argv[at:])
             break
-        if word in ("--help", "-h", "--helpfull", "-help") and "help" not in table:
-            _show_help(table)
         name, equals, text = word.lstrip("-").partition("=")
-        flag = table.get(name) if word.startswith("-") else None
-        if (
-            flag is None
-            and word.startswith("--no")
-            and name[2:] in table
-            and table[name[2:]].is_bool
-        ):
-            given[name[2:]] = False
-        elif flag is None:
+        if word in ("--help", "-h", "--helpfull", "-help") and not {name, "help"} & named.keys():
+            _show_help(table)
+        flag = named.get(name) if word.startswith("-") else None
+        off = named.get(name[2:]) if word.startswith("--no") else None
+        if flag is None and off is not None and off.is_bool:
+            given[off.name] = False
+            continue
+        if flag is None:
             rest.append(word)
-        elif equals:
-            given[name] = _convert(flag, text)
-        elif flag.is_bool:
+            continue
+        if flag.is_bool and not equals:
             takes = at < len(argv) and argv[at].lower() in ("true", "false")
-            given[name] = _convert(flag, argv[at]) if takes else True
+            text = argv[at] if takes else "true"
             at += takes
-        elif at == len(argv):
-            raise FlagError("flag --%s needs a value" % name)
-        else:
-            given[name] = _convert(flag, argv[at])
+        elif not equals:
+            if at == len(argv):
+                raise FlagError("flag --%s needs a value" % name)
+            text = argv[at]
             at += 1
+        value = _convert(flag, text)
+        given[flag.name] = given.get(flag.name, []) + value if flag.is_multi else value
     return given, rest
 
 
@@ -216,53 +224,120 @@ def _parse_list(text):
 FLAGS = _FlagValues()
 
 
+# What tf.app.flags of old called them, and what absl does.
+_SPELLINGS = {"flag_name": "name", "default_value": "default", "docstring": "help"}
+
+
+def _spelled(define):
+    def spelled(*args, **kwargs):
+        return define(*args, **{_SPELLINGS.get(key, key): value for key, value in kwargs.items()})
+
+    return spelled
+
+
+def _define(name, default, help, parse, flag_values, **more):
+    if flag_values not in (None, FLAGS):
+        raise NotImplementedError(
+            "flag --%s: there is one set of flags here, tf.app.flags.FLAGS" % name
+        )
+    if default is not None:
+        default = parse(default)
+    FLAGS._define(Flag(name, default, help, parse, **more))
+
+
 def _definer(parse, is_bool=False):
-    def define(flag_name=None, default_value=None, docstring="", *unused, **kwargs):
-        name = kwargs.get("name", flag_name)
-        default = kwargs.get("default", default_value)
-        text = kwargs.get("help", docstring)
-        if default is not None:
-            default = parse(default)
-        FLAGS._define(Flag(name, default, text or "", parse, is_bool))
+    @_spelled
+    def define(name, default=None, help="", flag_values=None, required=False, short_name=None):
+        _define(
+            name,
+            default,
+            help,
+            parse,
+            flag_values,
+            is_bool=is_bool,
+            short=short_name,
+            required=required,
+        )
+
+    return define
+
+
+def _number_definer(parse):
+    @_spelled
+    def define(
+        name,
+        default=None,
+        help="",
+        lower_bound=None,
+        upper_bound=None,
+        flag_values=None,
+        required=False,
+        short_name=None,
+    ):
+        def bounded(text):
+            value = parse(text)
+            if lower_bound is not None and value < lower_bound:
+                raise ValueError("must be %s or more" % lower_bound)
+            if upper_bound is not None and value > upper_bound:
+                raise ValueError("must be %s or less" % upper_bound)
+            return value
+
+        _define(name, default, help, bounded, flag_values, short=short_name, required=required)
+
+    return define
+
+
+def _multi(parse):
+    @_spelled
+    def define(name, default=None, help="", flag_values=None, required=False, short_name=None):
+        def listed(given):
+            return [
+                parse(item) for item in (given if isinstance(given, (list, tuple)) else [given])
+            ]
+
+        _define(
+            name,
+            default,
+            help,
+            listed,
+            flag_values,
+            is_multi=True,
+            short=short_name,
+            required=required,
+        )
 
     return define
 
 
 DEFINE_string = _definer(str)
-DEFINE_integer = _definer(_parse_int)
-DEFINE_float = _definer(float)
+DEFINE_integer = _number_definer(_parse_int)
+DEFINE_float = _number_definer(float)
 DEFINE_boolean = _definer(_parse_bool, True)
 DEFINE_bool = DEFINE_boolean
 DEFINE_list = _definer(_parse_list)
+DEFINE_multi_string = _multi(str)
+DEFINE_multi_integer = _multi(_parse_int)
+DEFINE_multi_float = _multi(float)
 
 
-def DEFINE_enum(name, default, enum_values, help="", **unused):
+@_spelled
+def DEFINE_enum(
+    name, default, enum_values, help="", flag_values=None, required=False, short_name=None
+):
     def parse(text):
         if text not in enum_values:
             raise ValueError("must be one of %s" % ", ".join(enum_values))
         return text
 
-    FLAGS._define(Flag(name, default, help, parse))
+    _define(name, default, help, parse, flag_values, short=short_name, required=required)
 
 
-def _multi(parse):
-    def define(name, default, help="", **unused):
-        FLAGS._define(Flag(name, default, help, lambda text: [parse(text)]))
-
-    return define
-
-
-DEFINE_multi_string = _multi(str)
-DEFINE_multi_integer = _multi(_parse_int)
+def mark_flag_as_required(flag_name, flag_values=None):
+    """The program ends at the first look at the flags if it was not given and has no default."""
+    FLAGS._lookup(flag_name).required = True
+    FLAGS.__dict__["_parsed"] = False
 
 
-def mark_flag_as_required(name, flag_values=None):
-    FLAGS._ready()
-    if FLAGS._table()[name].value is None:
-        sys.stderr.write("flag --%s must be given\n" % name)
-        sys.exit(2)
-
-
-def mark_flags_as_required(names, flag_values=None):
-    for name in names:
+def mark_flags_as_required(flag_names, flag_values=None):
+    for name in flag_names:
         mark_flag_as_required(name)

@@ -1,7 +1,13 @@
 """tf.gradients."""
 
-from capstan import convert
+import enum
+
+from capstan import array_ops, convert
 from capstan import graph as graphs
+
+
+class UnconnectedGradients(enum.Enum):
+    NONE, ZERO = "none", "zero"
 
 
 class AggregationMethod:
@@ -24,9 +30,10 @@ def gradients(
     gate_gradients=False,
     aggregation_method=None,
     stop_gradients=None,
-    unconnected_gradients=None,
+    unconnected_gradients=UnconnectedGradients.NONE,
 ):
-    """d(sum of ys)/dx for each x; None where ys do not depend on x."""
+    """d(sum of ys)/dx for each x; None, or zeros, where ys do not depend on x."""
+    unconnected = UnconnectedGradients(unconnected_gradients)
     xs, ys = _list(xs), [convert.convert_to_tensor(y) for y in _list(ys)]
     graph = graphs._graph_of(ys)
     # A variable is differentiated by its reference: all its readings count.
@@ -42,7 +49,7 @@ def gradients(
             for g, y in zip(given, ys)
         ]
         stop = [convert.convert_to_tensor(t) for t in _list(stop_gradients or [])]
-        return graph._gradients(
+        made = graph._gradients(
             ys,
             targets,
             given,
@@ -52,3 +59,6 @@ def gradients(
             aggregation_method == AggregationMethod.EXPERIMENTAL_TREE,
             stop,
         )
+        if unconnected is UnconnectedGradients.NONE:
+            return made
+        return [array_ops.zeros_like(x) if dx is None else dx for x, dx in zip(xs, made)]

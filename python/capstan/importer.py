@@ -12,12 +12,16 @@ def import_graph_def(
     prefix = "import" if name is None else name.rstrip("/")
     if prefix:
         prefix = graph.unique_name(prefix)
-    mapped = {key if ":" in key else key + ":0": value for key, value in (input_map or {}).items()}
-    graph._import_graph_def(graph_def.SerializeToString(), prefix, mapped)
+    graph._import_graph_def(graph_def.SerializeToString(), prefix, mapped_inputs(input_map))
     if return_elements is None:
         return None
     full = [prefix + "/" + element if prefix else element for element in return_elements]
     return [graph.as_graph_element(element) for element in full]
+
+
+def mapped_inputs(input_map):
+    """Names of outputs to the tensors that take their places."""
+    return {key if ":" in key else key + ":0": value for key, value in (input_map or {}).items()}
 
 
 def _needed(graph_def, dest_nodes):
@@ -42,12 +46,24 @@ def extract_sub_graph(graph_def, dest_nodes):
     )
 
 
-def convert_variables_to_constants(sess, input_graph_def, output_node_names, **unused):
-    """The part of a graph that these nodes need, its variables frozen."""
+def convert_variables_to_constants(
+    sess,
+    input_graph_def,
+    output_node_names,
+    variable_names_whitelist=None,
+    variable_names_blacklist=None,
+):
+    """The part of a graph that these nodes need, its variables frozen: all, or those listed."""
     from capstan.graph_defs import make_tensor_proto
 
     part = extract_sub_graph(input_graph_def, output_node_names)
-    names = [node.name for node in part.node if node.op in ("Variable", "VariableV2")]
+    names = [
+        node.name
+        for node in part.node
+        if node.op in ("Variable", "VariableV2")
+        and (variable_names_whitelist is None or node.name in variable_names_whitelist)
+        and node.name not in (variable_names_blacklist or ())
+    ]
     values = dict(zip(names, sess.run([name + ":0" for name in names]))) if names else {}
     frozen = protos.GraphDef(versions=part.versions)
     for node in part.node:

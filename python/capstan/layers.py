@@ -27,7 +27,9 @@ class Layer:
         activity_regularizer=None,
         _scope=None,
         _reuse=None,
-        **unused,
+        input_shape=None,
+        batch_input_shape=None,
+        batch_size=None,
     ):
         self.trainable, self._given_name = trainable, name
         self._dtype = None if dtype is None else dtypes.as_dtype(dtype)
@@ -231,7 +233,9 @@ class Flatten(Layer):
         return array_ops.reshape(inputs, [array_ops.shape(inputs)[0], -1])
 
 
-def flatten(inputs, name=None, **unused):
+def flatten(inputs, name=None, data_format="channels_last"):
+    if data_format != "channels_last":
+        raise NotImplementedError("flatten(data_format=%r): only channels_last" % data_format)
     return Flatten(name=name)(inputs)
 
 

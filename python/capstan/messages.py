@@ -230,7 +230,7 @@ class Message:
     def MergeFrom(self, other):
         self.MergeFromString(other.SerializeToString())
 
-    def SerializeToString(self, **unused):
+    def SerializeToString(self, deterministic=None):
         return b"".join(_encode_field(field, value) for field, value in self.ListFields())
 
     def ByteSize(self):

@@ -4,6 +4,7 @@ import os
 
 from capstan import _capstan, about, logs, protos
 from capstan import graph as graphs
+from capstan.importer import mapped_inputs
 from capstan.messages import Message
 from capstan.queue_runner import QueueRunner, QueueRunnerDef
 from capstan.variables import Variable
@@ -133,13 +134,22 @@ def export_meta_graph(
     graph=None,
     export_scope=None,
     clear_devices=False,
-    **unused,
+    clear_extraneous_savers=False,
+    strip_default_attrs=False,
+    save_debug_info=False,
 ):
     """The default graph, or the one given, as a MetaGraphDef; written where a name is given."""
-    if export_scope:
-        raise NotImplementedError(
-            "export_meta_graph(export_scope=...): only whole graphs are written"
-        )
+    refused = dict(
+        meta_info_def=meta_info_def,
+        graph_def=graph_def,
+        export_scope=export_scope,
+        clear_extraneous_savers=clear_extraneous_savers,
+    )
+    for name, value in refused.items():
+        if value:
+            raise NotImplementedError(
+                "export_meta_graph(%s=...): only whole graphs are written, as they are" % name
+            )
     graph = graph or graphs.get_default_graph()
     content = meta_graph_bytes(graph, saver_def, collection_list)
     meta = MetaGraphDef.FromString(content)
@@ -153,7 +163,13 @@ def export_meta_graph(
     return meta
 
 
-def import_meta_graph(meta_graph_or_file, clear_devices=False, import_scope=None, **unused):
+def import_meta_graph(
+    meta_graph_or_file,
+    clear_devices=False,
+    import_scope=None,
+    input_map=None,
+    restore_collections_predicate=None,
+):
     """Adds a written graph to the default one, with its collections. Returns its saver, or None."""
     from capstan.saver import Saver
 
@@ -166,9 +182,9 @@ def import_meta_graph(meta_graph_or_file, clear_devices=False, import_scope=None
     graph = graphs.get_default_graph()
     if clear_devices:
         graph_def = _without_devices(graph_def)
-    graph._import_graph_def(graph_def, import_scope or "", {})
+    graph._import_graph_def(graph_def, import_scope or "", mapped_inputs(input_map))
     known = {}
-    for key in sorted(collections):
+    for key in sorted(filter(restore_collections_predicate, collections)):
         for item in _imported(graph, key, *collections[key], import_scope, known):
             graph.add_to_collection(key, item)
     if saver_def is not None:

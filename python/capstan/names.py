@@ -65,7 +65,7 @@ TABLE = {
         initializers: random_uniform_initializer truncated_normal_initializer
         initializers: glorot_uniform_initializer glorot_normal_initializer
         initializers: variance_scaling_initializer
-        gradients: gradients AggregationMethod
+        gradients: gradients AggregationMethod UnconnectedGradients
         clip: clip_by_value clip_by_norm clip_by_global_norm global_norm
         session: Session InteractiveSession get_default_session
         protos: ConfigProto GPUOptions GraphOptions OptimizerOptions RunOptions RunMetadata GraphDef

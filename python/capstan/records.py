@@ -8,7 +8,20 @@ class TFRecordCompressionType:
 
 
 class TFRecordOptions:
-    def __init__(self, compression_type=None, **unused):
+    """Everything but the type only matters to compressed files, which do not exist here."""
+
+    def __init__(
+        self,
+        compression_type=None,
+        flush_mode=None,
+        input_buffer_size=None,
+        output_buffer_size=None,
+        window_bits=None,
+        compression_level=None,
+        compression_method=None,
+        mem_level=None,
+        compression_strategy=None,
+    ):
         self.compression_type = compression_type
 
 

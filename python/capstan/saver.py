@@ -135,7 +135,9 @@ class Saver:
         prefix = self._prefix(sess, os.fspath(save_path), global_step, latest_filename)
         written = None if self._is_empty else self._write_variables(sess, prefix)
         if write_meta_graph:
-            self.export_meta_graph("%s.%s" % (prefix, meta_graph_suffix), graph=sess.graph)
+            os.makedirs(os.path.dirname(prefix) or ".", exist_ok=True)
+            content = meta_graph_bytes(sess.graph, self.saver_def)
+            _capstan.write_file("%s.%s" % (prefix, meta_graph_suffix), content)
         if write_state and written is not None:
             self._record(written, os.path.dirname(prefix), latest_filename)
         return written
@@ -190,20 +192,28 @@ class Saver:
             logs.warning("Ignoring: %s", error)
 
     def export_meta_graph(
-        self, filename=None, collection_list=None, as_text=False, graph=None, **unused
+        self,
+        filename=None,
+        collection_list=None,
+        as_text=False,
+        export_scope=None,
+        clear_devices=False,
+        clear_extraneous_savers=False,
+        strip_default_attrs=False,
+        save_debug_info=False,
     ):
         from capstan import meta_graphs
 
-        graph = graph or graphs.get_default_graph()
-        if filename and not as_text and collection_list is None:
-            os.makedirs(os.path.dirname(filename) or ".", exist_ok=True)
-            return _capstan.write_file(filename, meta_graph_bytes(graph, self.saver_def))
         return meta_graphs.export_meta_graph(
             filename,
             saver_def=self.saver_def,
-            graph=graph,
             collection_list=collection_list,
             as_text=as_text,
+            export_scope=export_scope,
+            clear_devices=clear_devices,
+            clear_extraneous_savers=clear_extraneous_savers,
+            strip_default_attrs=strip_default_attrs,
+            save_debug_info=save_debug_info,
         )
 
     # --- Restoring --------------------------------------------------------------------------------

@@ -19,28 +19,37 @@ def _collected(summary, collections, default=(GraphKeys.SUMMARIES,)):
     return summary
 
 
-def _in_family(op, tag_input, name, values, family):
+def _in_family(op, tag_input, name, family, **inputs):
     """The node under "family/name", tagged so that its family is shown first."""
-    with graphs.name_scope("%s/%s" % (family, name), values=[values]) as scope:
+    with graphs.name_scope("%s/%s" % (family, name), values=list(inputs.values())) as scope:
         tag = "%s/%s" % (family, scope.rstrip("/"))
-        return apply_op(op, name=scope, values=values, **{tag_input: tag})
+        return apply_op(op, name=scope, **{tag_input: tag}, **inputs)
 
 
 def scalar(name, tensor, collections=None, family=None):
     tensor = convert.convert_to_tensor(tensor)
     if family:
-        return _collected(_in_family("ScalarSummary", "tags", name, tensor, family), collections)
+        return _collected(
+            _in_family("ScalarSummary", "tags", name, family, values=tensor), collections
+        )
     return _collected(_capstan.scalar_summary(tensor.graph, name, tensor), collections)
 
 
 def histogram(name, values, collections=None, family=None):
     values = convert.convert_to_tensor(values)
     if family:
-        return _collected(_in_family("HistogramSummary", "tag", name, values, family), collections)
+        return _collected(
+            _in_family("HistogramSummary", "tag", name, family, values=values), collections
+        )
     return _collected(_capstan.histogram_summary(values.graph, name, values), collections)
 
 
 def image(name, tensor, max_outputs=3, collections=None, family=None):
+    if family:
+        made = _in_family(
+            "ImageSummary", "tag", name, family, tensor=tensor, max_images=max_outputs
+        )
+        return _collected(made, collections)
     with graphs.name_scope(name, values=[tensor]) as scope:
         made = apply_op(
             "ImageSummary", tag=scope.rstrip("/"), tensor=tensor, max_images=max_outputs, name=scope

@@ -24,7 +24,7 @@ def is_built_with_cuda():
     return False
 
 
-def is_gpu_available(*unused, **kwargs):
+def is_gpu_available(cuda_only=False, min_cuda_compute_capability=None):
     return False
 
 
@@ -88,7 +88,17 @@ class Benchmark:
         print("%s: %s" % (label, ", ".join(parts)))
 
     def run_op_benchmark(
-        self, sess, op_or_tensor, feed_dict=None, burn_iters=2, min_iters=10, **unused
+        self,
+        sess,
+        op_or_tensor,
+        feed_dict=None,
+        burn_iters=2,
+        min_iters=10,
+        store_trace=False,
+        store_memory_usage=True,
+        name=None,
+        extras=None,
+        mbs=0,
     ):
         import time
 
@@ -98,7 +108,7 @@ class Benchmark:
         for _ in range(min_iters):
             sess.run(op_or_tensor, feed_dict)
         wall_time = (time.perf_counter() - started) / min_iters
-        self.report_benchmark(iters=min_iters, wall_time=wall_time)
+        self.report_benchmark(iters=min_iters, wall_time=wall_time, name=name)
         return {"iters": min_iters, "wall_time": wall_time}
 
 

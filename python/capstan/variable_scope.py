@@ -122,7 +122,8 @@ class VariableScope:
         use_resource=None,
         custom_getter=None,
         constraint=None,
-        **unused,
+        synchronization=None,
+        aggregation=None,
     ):
         full_name = self._name + "/" + name if self._name else name
         if dtype is not None and initializer is not None and not callable(initializer):
@@ -178,7 +179,9 @@ def _get(
     partitioner,
     validate_shape,
     constraint,
-    **unused,
+    use_resource=None,
+    synchronization=None,
+    aggregation=None,
 ):
     """The variable of this name, made when it is new; as `reuse` allows."""
     store = _store()

@@ -43,6 +43,11 @@ class Variable:
     ):
         if initial_value is None:
             raise ValueError("initial_value must be specified.")
+        if variable_def is not None or shape is not None:
+            raise NotImplementedError(
+                "Variable(%s=...): a variable is made from its initial value, and has its shape"
+                % ("shape" if variable_def is None else "variable_def")
+            )
         if constraint is not None:
             raise NotImplementedError(
                 "Variable(constraint=...): optimizers here apply no constraint; assign what the "

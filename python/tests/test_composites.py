@@ -300,6 +300,53 @@ def test_what_is_not_supported_is_refused(tmp_path):
         tf.python_io.TFRecordWriter(str(tmp_path / "records"), options)
     with pytest.raises(NotImplementedError, match="export_scope"):
         tf.train.export_meta_graph(export_scope="part")
+    with pytest.raises(NotImplementedError, match="shape"):
+        tf.Variable(1.0, shape=[])
+    with pytest.raises(NotImplementedError, match="channels_first"):
+        tf.layers.flatten(tf.zeros([2, 3, 4]), data_format="channels_first")
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: tf.get_variable("v", [2], initialiser=tf.zeros_initializer()),
+        lambda: tf.layers.dense(tf.zeros([2, 3]), 4, kernel_initialiser=None),
+        lambda: tf.layers.Dense(4, kernel_initialiser=None),
+        lambda: tf.layers.flatten(tf.zeros([2, 3]), nam="x"),
+        lambda: tf.train.import_meta_graph("m.meta", clear_device=True),
+        lambda: tf.train.export_meta_graph(clear_device=True),
+        lambda: tf.python_io.TFRecordOptions(compression=0),
+    ],
+)
+def test_a_misspelt_argument_is_refused_not_ignored(call):
+    with pytest.raises(TypeError, match="unexpected keyword argument"):
+        call()
+
+
+def test_unconnected_gradients_may_be_zeros():
+    x, y = tf.constant([1.0, 2.0]), tf.constant([[3.0]])
+    assert tf.gradients(x * x, [x, y])[1] is None
+    dx, dy = tf.gradients(x * x, [x, y], unconnected_gradients=tf.UnconnectedGradients.ZERO)
+    with tf.Session() as session:
+        assert session.run([dx, dy])[0].tolist() == [2, 4]
+        assert session.run(dy).tolist() == [[0]]
+
+
+def test_variables_are_frozen_as_listed():
+    with tf.Graph().as_default() as graph, tf.Session() as session:
+        a, b = tf.Variable(2.0, name="a"), tf.Variable(3.0, name="b")
+        tf.multiply(a, b, name="product")
+        session.run(tf.global_variables_initializer())
+
+        def constants(**lists):
+            frozen = tf.graph_util.convert_variables_to_constants(
+                session, graph.as_graph_def(), ["product"], **lists
+            )
+            return [node.name for node in frozen.node if node.op == "Const"]
+
+        assert constants() == ["a", "b"]
+        assert constants(variable_names_whitelist=["a"]) == ["a"]
+        assert constants(variable_names_blacklist=["a"]) == ["b"]
 
 
 def test_a_saver_may_restore_into_another_shape_of_as_many_elements(tmp_path):

@@ -74,6 +74,48 @@ print(FLAGS.__flags["rate"].value)
     assert lines[1:] == ["job_name=mine", "late=y", "rate=0.5", "sync=False", "task_index=0", "0.5"]
 
 
+ABSL = """
+flags.DEFINE_integer("steps", 10, "steps", lower_bound=1, upper_bound=100, short_name="n")
+flags.DEFINE_multi_string("host", None, "a host")
+flags.DEFINE_string("data", None, "where", required=True)
+flags.DEFINE_float(flag_name="decay", default_value=0.9, docstring="a decay")
+print(FLAGS.steps, FLAGS.host, FLAGS.data, FLAGS.decay)
+"""
+
+
+def test_flags_know_what_absl_does():
+    done = run(ABSL, "-n", "3", "--host=a", "--host", "b", "--data=d", "--decay=0.5")
+    assert done.stdout.strip() == "3 ['a', 'b'] d 0.5", done.stderr
+
+
+@pytest.mark.parametrize(
+    "args,complaint",
+    [
+        (["--data=d", "--steps=0"], "flag --steps=0: must be 1 or more"),
+        (["--data=d", "-n", "101"], "flag --steps=101: must be 100 or less"),
+        (["--steps=5"], "flag --data must be given"),
+    ],
+)
+def test_bounds_and_required_flags_are_kept(args, complaint):
+    done = run(ABSL, *args)
+    assert done.returncode == 2 and complaint in done.stderr
+
+
+def test_a_required_flag_is_asked_for_at_the_first_look():
+    code = (
+        "flags.DEFINE_string('data', None, '')\nflags.mark_flag_as_required('data')\nprint('go')\n"
+    )
+    assert run(code + "print(FLAGS.data)", "--data=d").stdout.split() == ["go", "d"]
+    done = run(code + "FLAGS.data", "--rate=1")
+    assert done.returncode == 2 and done.stdout.strip() == "go" and "--data must be" in done.stderr
+    assert "no flag named 'dada'" in run("flags.mark_flag_as_required('dada')").stderr
+
+
+def test_an_argument_that_no_definition_has_is_refused():
+    done = run("flags.DEFINE_string('data', None, '', requird=True)")
+    assert done.returncode == 1 and "requird" in done.stderr
+
+
 def test_a_flag_that_is_not_defined_is_named():
     done = run("FLAGS.job_nam")
     assert "no flag named 'job_nam'" in done.stderr and "job_name" in done.stderr

@@ -164,6 +164,38 @@ def test_export_meta_graph_is_a_message(model):
     assert len(meta.collection_def["variables"].bytes_list.value) == 2
 
 
+def test_devices_are_cleared_on_the_way_out_or_in():
+    with tf.Graph().as_default(), tf.device("/job:ps/task:1"):
+        tf.constant(1.0, name="c")
+        kept, cleared = tf.train.export_meta_graph(), tf.train.export_meta_graph(clear_devices=True)
+    assert kept.graph_def.node[0].device == "/job:ps/task:1"
+    assert cleared.graph_def.node[0].device == ""
+    for meta, clear, device in [
+        (kept, False, "/job:ps/task:1"),
+        (kept, True, ""),
+        (cleared, False, ""),
+    ]:
+        with tf.Graph().as_default() as graph:
+            tf.train.import_meta_graph(meta, clear_devices=clear)
+            assert graph.get_operation_by_name("c").device == device
+
+
+def test_import_meta_graph_maps_inputs_and_chooses_collections():
+    with tf.Graph().as_default():
+        tf.multiply(tf.constant(2.0, name="c"), 3.0, name="product")
+        tf.add_to_collection("mine", 1)
+        tf.add_to_collection("yours", 2)
+        meta = tf.train.export_meta_graph()
+    with tf.Graph().as_default(), tf.Session() as session:
+        tf.train.import_meta_graph(
+            meta,
+            input_map={"c": tf.constant(5.0)},
+            restore_collections_predicate=lambda key: key == "mine",
+        )
+        assert session.run("product:0") == 15
+        assert tf.get_collection("mine") == [1] and tf.get_collection("yours") == []
+
+
 def test_write_graph_writes_text_or_bytes(model, tmp_path):
     path = tf.train.write_graph(model.graph, str(tmp_path), "g.pbtxt")
     assert 'name: "a"' in open(path).read()

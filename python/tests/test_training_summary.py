@@ -31,6 +31,10 @@ def test_a_family_comes_first_in_the_tag():
     summary = tf.summary.scalar("loss", tf.constant(1.0), family="train")
     with tf.Session() as sess:
         assert tf.Summary.FromString(sess.run(summary)).value[0].tag == "train/train/loss"
+    picture = tf.summary.image("digit", tf.zeros([1, 2, 2, 1]), 1, family="train")
+    with tf.Session() as sess:
+        value = tf.Summary.FromString(sess.run(picture)).value[0]
+    assert value.tag == "train/train/digit/image" and picture.op.name == "train/digit"
 
 
 def test_old_spellings_tag_as_told():
