@@ -204,18 +204,18 @@ class DeviceSpec:
         self.device_index = device_index
 
     @classmethod
-    def from_string(cls, text):
-        spec = cls()
-        for part in _capstan.canonical_device(text).split("/"):
+    def from_string(cls, spec):
+        made = cls()
+        for part in _capstan.canonical_device(spec).split("/"):
             key, _, value = part.partition(":")
             if key == "job":
-                spec.job = value
+                made.job = value
             elif key in ("replica", "task"):
-                setattr(spec, key, int(value))
+                setattr(made, key, int(value))
             elif key == "device":
-                spec.device_type, _, index = value.partition(":")
-                spec.device_index = int(index) if index not in ("", "*") else None
-        return spec
+                made.device_type, _, index = value.partition(":")
+                made.device_index = int(index) if index not in ("", "*") else None
+        return made
 
     def to_string(self):
         parts = [
@@ -228,10 +228,10 @@ class DeviceSpec:
             parts.append("device:%s:%s" % (self.device_type, index))
         return "".join("/" + part for part in parts)
 
-    def merge_from(self, other):
+    def merge_from(self, dev):
         for key in ("job", "replica", "task", "device_type", "device_index"):
-            if getattr(other, key) is not None:
-                setattr(self, key, getattr(other, key))
+            if getattr(dev, key) is not None:
+                setattr(self, key, getattr(dev, key))
 
     def __eq__(self, other):
         return isinstance(other, DeviceSpec) and self.to_string() == other.to_string()

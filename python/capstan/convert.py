@@ -249,8 +249,8 @@ def convert_to_tensor_or_indexed_slices(value, dtype=None, name=None):
     return convert_to_tensor(value, dtype, name)
 
 
-def is_tensor(value):
-    return _as_existing_quietly(value)
+def is_tensor(x):
+    return _as_existing_quietly(x)
 
 
 def number_or_tensor(value, dtype=None, name=None):

@@ -157,21 +157,21 @@ _BY_PYTHON = {
 }
 
 
-def as_dtype(value):
+def as_dtype(type_value):
     """The DType of a DType, a name, a number, a numpy type or a Python type."""
-    if isinstance(value, DType):
-        return value
+    if isinstance(type_value, DType):
+        return type_value
     found = None
-    if isinstance(value, str):
-        found = _BY_NAME.get(value)
-    elif type(value) is int:
-        found = _BY_NUMBER.get(value)
-    elif isinstance(value, type) and value in _BY_PYTHON:
-        found = _BY_PYTHON[value]
+    if isinstance(type_value, str):
+        found = _BY_NAME.get(type_value)
+    elif type(type_value) is int:
+        found = _BY_NUMBER.get(type_value)
+    elif isinstance(type_value, type) and type_value in _BY_PYTHON:
+        found = _BY_PYTHON[type_value]
     if found is None:
-        found = _from_numpy(value)
+        found = _from_numpy(type_value)
     if found is None:
-        raise TypeError("Cannot convert value %r to a TensorFlow DType." % (value,))
+        raise TypeError("Cannot convert value %r to a TensorFlow DType." % (type_value,))
     return found
 
 

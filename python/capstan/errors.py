@@ -163,12 +163,12 @@ def _with_place(message, op, task):
     return "%s [%s]" % (message, ", ".join(parts)) if parts else message
 
 
-def exception_type_from_error_code(code):
-    return _BY_CODE[code]
+def exception_type_from_error_code(error_code):
+    return _BY_CODE[error_code]
 
 
-def error_code_from_exception_type(kind):
-    return kind.code
+def error_code_from_exception_type(cls):
+    return cls.code
 
 
 class raise_exception_on_not_ok_status:

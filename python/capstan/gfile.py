@@ -55,12 +55,12 @@ class GFile:
     def read(self, n=-1):
         return self._open().read(n)
 
-    def write(self, text):
-        if isinstance(text, bytes) and "b" not in self._mode:
-            text = text.decode()
-        elif isinstance(text, str) and "b" in self._mode:
-            text = text.encode()
-        return self._open().write(text)
+    def write(self, file_content):
+        if isinstance(file_content, bytes) and "b" not in self._mode:
+            file_content = file_content.decode()
+        elif isinstance(file_content, str) and "b" in self._mode:
+            file_content = file_content.encode()
+        return self._open().write(file_content)
 
     def readline(self):
         return self._open().readline()

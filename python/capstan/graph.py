@@ -144,8 +144,8 @@ class Graph(_capstan.GraphBase):
     def is_feedable(self, tensor):
         return tensor not in self._unfeedable
 
-    def is_fetchable(self, element):
-        return getattr(element, "op", element) not in self._unfetchable
+    def is_fetchable(self, tensor_or_op):
+        return getattr(tensor_or_op, "op", tensor_or_op) not in self._unfetchable
 
     def _check_not_finalized(self):
         if self.finalized:
@@ -201,8 +201,8 @@ class Graph(_capstan.GraphBase):
     def get_name_scope(self):
         return self._scope
 
-    def device(self, device):
-        return _closing(self._device(_device_argument(device)))
+    def device(self, device_name_or_function):
+        return _closing(self._device(_device_argument(device_name_or_function)))
 
     def colocate_with(self, op, ignore_existing=False):
         op = getattr(op, "op", op)
@@ -213,8 +213,8 @@ class Graph(_capstan.GraphBase):
             return _closing(self._control_dependencies(None))
         return _closing(self._control_dependencies([_control_op(c, self) for c in control_inputs]))
 
-    def container(self, name):
-        return _closing(self._container(name))
+    def container(self, container_name):
+        return _closing(self._container(container_name))
 
     @contextlib.contextmanager
     def _attr_scope(self, attrs):
@@ -410,8 +410,8 @@ def control_dependencies(control_inputs):
     return get_default_graph().control_dependencies(control_inputs)
 
 
-def container(name):
-    return get_default_graph().container(name)
+def container(container_name):
+    return get_default_graph().container(container_name)
 
 
 def init_scope():

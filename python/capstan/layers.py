@@ -71,11 +71,14 @@ class Layer:
         self,
         name,
         shape,
+        dtype=None,
         initializer=None,
         regularizer=None,
         trainable=None,
-        dtype=None,
         constraint=None,
+        use_resource=None,
+        synchronization=None,
+        aggregation=None,
         partitioner=None,
     ):
         trainable = self.trainable if trainable is None else trainable and self.trainable

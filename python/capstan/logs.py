@@ -64,11 +64,9 @@ def log_if(level, msg, condition, *args):
         log(level, msg, *args)
 
 
-def set_verbosity(verbosity):
+def set_verbosity(v):
     """A number, or a name such as "INFO"."""
-    _logger.setLevel(
-        getattr(_logging, verbosity.upper()) if isinstance(verbosity, str) else verbosity
-    )
+    _logger.setLevel(getattr(_logging, v.upper()) if isinstance(v, str) else v)
 
 
 def get_verbosity():
