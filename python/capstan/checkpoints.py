@@ -1,6 +1,7 @@
 """What folders of checkpoints hold, and checkpoints read without a graph."""
 
 import os
+import time
 
 from capstan import _capstan, dtypes, errors, logs, protos
 from capstan.protos import CheckpointState
@@ -52,6 +53,34 @@ def latest_checkpoint(checkpoint_dir, latest_filename=None):
         _capstan.latest_checkpoint(os.fspath(checkpoint_dir), latest_filename or "checkpoint")
         or None
     )
+
+
+def checkpoints_iterator(checkpoint_dir, min_interval_secs=0, timeout=None, timeout_fn=None):
+    """The newest checkpoint, whenever there is a new one. After `timeout` seconds without one it
+    ends, unless timeout_fn() is false: then it goes on."""
+    seen = None
+    while True:
+        newest = _wait_for_new_checkpoint(checkpoint_dir, seen, timeout)
+        if newest is None:
+            if timeout_fn is None or timeout_fn():
+                logs.info("no new checkpoint in %s within %s s", checkpoint_dir, timeout)
+                return
+            continue
+        seen, told = newest, time.monotonic()
+        yield seen
+        time.sleep(max(0, told + min_interval_secs - time.monotonic()))
+
+
+def _wait_for_new_checkpoint(checkpoint_dir, seen, timeout):
+    pause = 1 if timeout is None else min(1, timeout / 10)
+    end = None if timeout is None else time.monotonic() + timeout
+    while True:
+        newest = latest_checkpoint(checkpoint_dir)
+        if newest not in (None, seen):
+            return newest
+        if end is not None and time.monotonic() >= end:
+            return None
+        time.sleep(pause)
 
 
 def checkpoint_exists(checkpoint_prefix):

@@ -16,6 +16,7 @@ TABLE = {
         graph: get_collection get_collection_ref set_random_seed get_seed executing_eagerly
         graph: register_tensor_conversion_function
         elements: Tensor Operation
+        errors: OpError
         dtypes: DType as_dtype float16 float32 float64 double half int8 int16 int32 int64 uint8
         dtypes: uint16
         dtypes: uint32 uint64 bool string complex64 resource float32_ref float64_ref int32_ref
@@ -132,20 +133,19 @@ TABLE = {
         optimizers: Optimizer GradientDescentOptimizer MomentumOptimizer AdagradOptimizer
         optimizers: AdamOptimizer
         sync_replicas: SyncReplicasOptimizer SyncReplicasOptimizerV2=SyncReplicasOptimizer
-        decay: exponential_decay natural_exp_decay inverse_time_decay piecewise_constant
-        decay: polynomial_decay
-        decay: cosine_decay
+        decay: exponential_decay natural_exp_decay inverse_time_decay polynomial_decay
+        decay: piecewise_constant piecewise_constant_decay=piecewise_constant cosine_decay
         moving_averages: ExponentialMovingAverage
         global_step: get_global_step create_global_step get_or_create_global_step assert_global_step
         global_step: global_step
         saver: Saver
         checkpoints: latest_checkpoint get_checkpoint_state update_checkpoint_state
-        checkpoints: checkpoint_exists
+        checkpoints: checkpoint_exists checkpoints_iterator
         checkpoints: CheckpointState list_variables load_variable load_checkpoint
         checkpoints: NewCheckpointReader
         checkpoints: remove_checkpoint get_checkpoint_mtimes
         meta_graphs: export_meta_graph import_meta_graph write_graph MetaGraphDef
-        supervisor: Supervisor
+        supervisor: Supervisor basic_train_loop
         session_manager: SessionManager
         monitored_session: MonitoredTrainingSession MonitoredSession SingularMonitoredSession
         scaffold: Scaffold ChiefSessionCreator WorkerSessionCreator SessionCreator
@@ -242,9 +242,7 @@ ALIASES = {
 # its kin show the same functions as the public modules.
 SEARCHED = ("", "nn", "train", "layers", "losses", "summary", "test", "graph_util")
 PRIVATE = "python"
-PRIVATE_PARTS = (
-    "client data estimator framework keras lib ops platform saved_model summary training util".split()
-)
+PRIVATE_PARTS = "client data estimator framework keras lib ops platform saved_model summary training util".split()
 # Below these, anything can be imported and looked up, and fails where it is used.
 OPEN = ("contrib", "python", "core", "examples", "models", "estimator", "keras")
 # Among these, names are those of the public modules.

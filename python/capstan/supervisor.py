@@ -3,7 +3,7 @@
 import contextlib
 import os
 
-from capstan import control_ops, dtypes, launcher, logs, meta_graphs, protos, variables
+from capstan import control_ops, dtypes, errors, launcher, logs, meta_graphs, protos, variables
 from capstan import global_step as global_steps
 from capstan import graph as graphs
 from capstan import summary as summaries
@@ -85,7 +85,9 @@ class Supervisor:
             self._take_ops(ready_op, ready_for_local_init_op, init_op, local_init_op)
             self._saver = self._given_or(saver, GraphKeys.SAVERS, _default_saver)
             self._summary_op = self._given_or(summary_op, GraphKeys.SUMMARY_OP, summaries.merge_all)
-            self._global_step = self._given_or(global_step, GraphKeys.GLOBAL_STEP, _default_global_step)
+            self._global_step = self._given_or(
+                global_step, GraphKeys.GLOBAL_STEP, _default_global_step
+            )
         self._coord = Coordinator()
         self._recovery_wait_secs, self._stop_grace_secs = recovery_wait_secs, stop_grace_secs
         self._local_init_run_options = local_init_run_options
@@ -94,7 +96,9 @@ class Supervisor:
         self._graph_added_to_summary = False
         self._limit_step, self._asked_to_stop = None, False
         if is_chief:
-            self._take_files(logdir, checkpoint_basename, save_summaries_secs, save_model_secs, summary_writer)
+            self._take_files(
+                logdir, checkpoint_basename, save_summaries_secs, save_model_secs, summary_writer
+            )
         self._session_manager = session_manager or self._make_session_manager()
         self._verify_setup()
         self._graph.finalize()
@@ -114,12 +118,18 @@ class Supervisor:
         return made
 
     def _take_ops(self, ready_op, ready_for_local_init_op, init_op, local_init_op):
-        self._ready_op = self._given_or(ready_op, GraphKeys.READY_OP, variables.report_uninitialized_variables)
+        self._ready_op = self._given_or(
+            ready_op, GraphKeys.READY_OP, variables.report_uninitialized_variables
+        )
         self._ready_for_local_init_op = self._given_or(
             ready_for_local_init_op, GraphKeys.READY_FOR_LOCAL_INIT_OP, lambda: None
         )
-        self._init_op = self._given_or(init_op, GraphKeys.INIT_OP, variables.global_variables_initializer)
-        self._local_init_op = self._given_or(local_init_op, GraphKeys.LOCAL_INIT_OP, _default_local_init_op)
+        self._init_op = self._given_or(
+            init_op, GraphKeys.INIT_OP, variables.global_variables_initializer
+        )
+        self._local_init_op = self._given_or(
+            local_init_op, GraphKeys.LOCAL_INIT_OP, _default_local_init_op
+        )
 
     def _take_files(self, logdir, basename, save_summaries_secs, save_model_secs, summary_writer):
         self._logdir = logdir
@@ -147,7 +157,9 @@ class Supervisor:
             return
         for op in self._graph.get_operations():
             if op.type in ("Variable", "VariableV2") and not op.device:
-                raise ValueError("When using replicas, all Variables must have their device set: %s" % op.name)
+                raise ValueError(
+                    "When using replicas, all Variables must have their device set: %s" % op.name
+                )
 
     is_chief = property(lambda self: self._is_chief)
     session_manager = property(lambda self: self._session_manager)
@@ -194,7 +206,9 @@ class Supervisor:
             if start_standard_services:
                 self.start_standard_services(sess)
         else:
-            sess = self._session_manager.wait_for_session(master, config=config, max_wait_secs=max_wait_secs)
+            sess = self._session_manager.wait_for_session(
+                master, config=config, max_wait_secs=max_wait_secs
+            )
         if start_standard_services:
             self.start_queue_runners(sess)
         if isinstance(sess, _WatchedSession) and self._global_step is not None:
@@ -207,7 +221,9 @@ class Supervisor:
         if self._summary_writer and not self._graph_added_to_summary:
             self._summary_writer.add_graph(self._graph)
             saver_def = self._saver.saver_def if self._saver else None
-            self._summary_writer._add_meta_graph(meta_graphs.meta_graph_bytes(self._graph, saver_def), None)
+            self._summary_writer._add_meta_graph(
+                meta_graphs.meta_graph_bytes(self._graph, saver_def), None
+            )
             self._graph_added_to_summary = True
 
     def start_standard_services(self, sess):
@@ -221,7 +237,9 @@ class Supervisor:
             return None
         if self._global_step is not None and self._summary_writer:
             step = global_steps.global_step(sess, self._global_step)
-            self._summary_writer.add_session_log(protos.SessionLog(status=protos.SessionLog.START), step)
+            self._summary_writer.add_session_log(
+                protos.SessionLog(status=protos.SessionLog.START), step
+            )
         threads = []
         if self._save_summaries_secs and self._summary_writer:
             if self._summary_op is not None:
@@ -245,12 +263,16 @@ class Supervisor:
         ]
 
     @contextlib.contextmanager
-    def managed_session(self, master="", config=None, start_standard_services=True, close_summary_writer=True):
+    def managed_session(
+        self, master="", config=None, start_standard_services=True, close_summary_writer=True
+    ):
         """A session for a block. An error in the block stops all threads first and is raised then;
         the end of input is no error."""
         sess = None
         try:
-            sess = self.prepare_or_wait_for_session(master, config, start_standard_services=start_standard_services)
+            sess = self.prepare_or_wait_for_session(
+                master, config, start_standard_services=start_standard_services
+            )
             yield sess
             if isinstance(sess, _WatchedSession):
                 sess._finish()
@@ -279,7 +301,9 @@ class Supervisor:
             )
         finally:
             if close_summary_writer and self._summary_writer:
-                self._summary_writer.add_session_log(protos.SessionLog(status=protos.SessionLog.STOP))
+                self._summary_writer.add_session_log(
+                    protos.SessionLog(status=protos.SessionLog.STOP)
+                )
                 self._summary_writer.close()
                 self._graph_added_to_summary = False
 
@@ -326,12 +350,28 @@ class Supervisor:
     SummaryComputed = summary_computed
 
 
+def basic_train_loop(supervisor, train_step_fn, args=None, kwargs=None, master=""):
+    """Calls train_step_fn(session, *args, **kwargs) until the supervisor stops; with a new session
+    where one was aborted."""
+    aborted = True
+    while aborted:
+        try:
+            aborted = False
+            with supervisor.managed_session(master) as session:
+                while not supervisor.should_stop():
+                    train_step_fn(session, *(args or ()), **(kwargs or {}))
+        except errors.AbortedError:
+            aborted = True
+
+
 def _default_saver():
     return Saver() if variables.global_variables() else None
 
 
 def _default_local_init_op():
-    return control_ops.group(variables.local_variables_initializer(), variables.tables_initializer())
+    return control_ops.group(
+        variables.local_variables_initializer(), variables.tables_initializer()
+    )
 
 
 def _default_global_step():

@@ -35,6 +35,21 @@ def test_the_step_may_be_a_tensor_and_may_be_padded(model, tmp_path):
     assert padded.save(model, str(tmp_path / "m"), 12).endswith("m-00000012")
 
 
+def test_an_iterator_over_checkpoints_tells_each_new_one(model, tmp_path):
+    saver, rounds = tf.train.Saver(), []
+
+    def save_another():
+        rounds.append(len(rounds))
+        if len(rounds) == 3:
+            return True
+        saver.save(model, str(tmp_path / "m"), len(rounds))
+        return False
+
+    found = tf.train.checkpoints_iterator(str(tmp_path), timeout=0, timeout_fn=save_another)
+    assert [os.path.basename(path) for path in found] == ["m-1", "m-2"]
+    assert len(list(tf.train.checkpoints_iterator(str(tmp_path), timeout=0))) == 1
+
+
 def test_only_the_newest_are_kept(model, tmp_path):
     saver = tf.train.Saver(max_to_keep=2)
     for step in range(4):

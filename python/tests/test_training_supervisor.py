@@ -27,6 +27,23 @@ def test_a_model_is_initialised_and_the_graph_is_final(tmp_path):
     assert (tmp_path / "graph.pbtxt").exists()
 
 
+def test_a_basic_train_loop_outlives_an_aborted_session(tmp_path):
+    step, count = counting_model()
+    sv = tf.train.Supervisor(logdir=str(tmp_path), save_model_secs=0)
+    calls = []
+
+    def train(session, last, fail_at):
+        calls.append(session)
+        if len(calls) == fail_at:
+            raise tf.errors.AbortedError(None, None, "the server is gone")
+        if session.run(count) == last:
+            sv.request_stop()
+
+    tf.train.basic_train_loop(sv, train, args=[3], kwargs={"fail_at": 2})
+    # The second session begins anew, since nothing was saved.
+    assert len(calls) == 5 and calls[0] is calls[1] and calls[2] is not calls[1]
+
+
 def test_training_goes_on_from_the_last_checkpoint(tmp_path):
     for start in (0, 5):
         tf.reset_default_graph()
@@ -212,7 +229,10 @@ def test_a_waiting_worker_says_what_it_waits_for(worker, monkeypatch, capsys):
     monkeypatch.setattr(session_manager, "_SAY_SECS", 0.05)
     with pytest.raises(tf.errors.DeadlineExceededError):
         manager.wait_for_session(server.target, max_wait_secs=0.4)
-    assert "waiting for the chief to initialise the model (Variables not initialized: v)" in capsys.readouterr().err
+    assert (
+        "waiting for the chief to initialise the model (Variables not initialized: v)"
+        in capsys.readouterr().err
+    )
 
 
 def test_a_chief_waits_for_a_checkpoint_when_asked(tmp_path):
