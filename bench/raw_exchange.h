@@ -1,7 +1,7 @@
 #pragma once
 
 // The limit that the wire sets: so many bytes there and back between two processes over a bare TCP
-// socket, waiting as net does (poll and yield for 50 µs, then block).
+// socket, waiting as net does at its most patient (net/patience.h).
 
 #include <poll.h>
 #include <sched.h>
@@ -83,7 +83,7 @@ inline void raw_server(size_t bytes, const std::function<void(uint16_t)>& ready)
   pollfd one = {listener.get(), POLLIN, 0};
   ::poll(&one, 1, -1);
   Fd fd = accept_connection(listener.get());
-  tune_tcp(fd.get());
+  tune_tcp(fd.get(), remote_address(fd.get()));
   std::vector<char> in(bytes), out(bytes);
   while (transfer(fd.get(), in.data(), bytes, false)) {
     if (!transfer(fd.get(), out.data(), bytes, true)) return;

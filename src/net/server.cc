@@ -28,12 +28,8 @@ std::string remote_text(int fd, TransportKind kind) {
     (void)::getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length);
     return fmt::format("process {} of this host", peer.pid);
   }
-  SocketAddress address;
-  address.length = sizeof address.storage;
-  if (::getpeername(fd, reinterpret_cast<sockaddr*>(&address.storage), &address.length) != 0) {
-    return "a peer that has left";
-  }
-  return address.text();
+  const SocketAddress address = remote_address(fd);
+  return address.length ? address.text() : "a peer that has left";
 }
 
 // The address of this machine's first interface beside loopback; loopback where there is none.
@@ -144,7 +140,7 @@ struct ServerLoop::Impl {
 
   void admit(Fd fd, TransportKind kind) {
     std::string where = remote_text(fd.get(), kind);
-    if (kind == TransportKind::kTcp) tune_tcp(fd.get());
+    if (kind == TransportKind::kTcp) tune_tcp(fd.get(), remote_address(fd.get()));
     if (kind == TransportKind::kUnix && !same_user(fd.get())) {
       return refuse(permission_denied("{} belongs to another user", where));
     }

@@ -42,6 +42,8 @@ std::vector<SocketAddress> resolve(const HostPort& where);
 // True when the address is one of this machine's, so that a server on it can be met over Unix.
 bool is_local(const SocketAddress& address);
 SocketAddress local_address(int fd);
+// Of no length when the other end is gone already.
+SocketAddress remote_address(int fd);
 
 // Throws AlreadyExists for a port in use, else Unavailable; both name the address.
 Fd listen_tcp(const SocketAddress& address);
@@ -60,7 +62,7 @@ Fd connect_unix(const std::string& name);
 int connect_error(int fd);
 
 Fd accept_connection(int listener);
-void tune_tcp(int fd);
+void tune_tcp(int fd, const SocketAddress& peer);
 // True when the process at the other end of a Unix socket belongs to our user.
 bool same_user(int unix_fd);
 
