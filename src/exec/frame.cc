@@ -4,14 +4,14 @@
 #include <map>
 
 #include "kernel/shared_bytes.h"
+#include "tensor/memory.h"
 
 namespace capstan {
 namespace {
 
 std::shared_ptr<void> allocate_arena(size_t bytes) {
   if (bytes == 0) return nullptr;
-  // The last block function may read, never write, up to one vector past the end.
-  void* data = std::aligned_alloc(Arena::kAlign, bytes + Arena::kAlign);
+  void* data = allocate_bytes(bytes);
   if (!data) throw resource_exhausted("cannot allocate {} bytes for the values of a step", bytes);
   return {data, std::free};
 }

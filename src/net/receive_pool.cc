@@ -1,23 +1,20 @@
 #include "net/receive_pool.h"
 
-#include <cstdlib>
+#include "tensor/memory.h"
 
 namespace capstan {
 namespace {
 
 // Smaller ones come from memory that the allocator keeps anyway.
 constexpr size_t kSmallest = 64 << 10;
-constexpr size_t kAlign = 64;
 
 }  // namespace
 
 Tensor ReceivePool::take(DType dtype, const Shape& shape) {
   size_t bytes = size_t(shape.elements()) * dtype_size(dtype);
   if (bytes < kSmallest || bytes > keep_) return Tensor(dtype, shape);
-  bytes = (bytes + kAlign - 1) / kAlign * kAlign;
   Buffer buffer = find(bytes);
-  if (!buffer)
-    buffer.reset(std::aligned_alloc(kAlign, bytes + kAlign));  // kernels may read past the end
+  if (!buffer) buffer.reset(allocate_bytes(bytes));
   if (!buffer) throw resource_exhausted("no memory to receive {} {}", dtype_name(dtype), shape);
   void* data = buffer.release();
   std::shared_ptr<void> owner(

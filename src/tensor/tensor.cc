@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "tensor/memory.h"
+
 namespace capstan {
 namespace {
 
@@ -14,8 +16,7 @@ std::shared_ptr<void> allocate(DType dtype, int64_t size) {
   if (__builtin_mul_overflow(size_t(size), dtype_size(dtype), &bytes) || bytes > (1ull << 46)) {
     throw resource_exhausted("a tensor of {} elements of {} is too large", size, dtype_name(dtype));
   }
-  constexpr size_t kAlign = 64;
-  void* data = std::aligned_alloc(kAlign, (bytes + kAlign - 1) / kAlign * kAlign + kAlign);
+  void* data = allocate_bytes(bytes);
   if (!data) throw resource_exhausted("cannot allocate {} bytes for a tensor", bytes);
   return {data, std::free};
 }
