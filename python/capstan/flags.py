@@ -235,45 +235,28 @@ def _spelled(define):
     return spelled
 
 
-def _define(name, default, help, parse, flag_values, **more):
+def _define(name, default, help, parse, flag_values=None, required=False, short_name=None, **kind):
+    """With the arguments that every kind of flag has; `kind` tells Flag which kind it is."""
     if flag_values not in (None, FLAGS):
         raise NotImplementedError(
             "flag --%s: there is one set of flags here, tf.app.flags.FLAGS" % name
         )
     if default is not None:
         default = parse(default)
-    FLAGS._define(Flag(name, default, help, parse, **more))
+    FLAGS._define(Flag(name, default, help, parse, short=short_name, required=required, **kind))
 
 
-def _definer(parse, is_bool=False):
+def _definer(parse, **kind):
     @_spelled
-    def define(name, default=None, help="", flag_values=None, required=False, short_name=None):
-        _define(
-            name,
-            default,
-            help,
-            parse,
-            flag_values,
-            is_bool=is_bool,
-            short=short_name,
-            required=required,
-        )
+    def define(name, default=None, help="", **common):
+        _define(name, default, help, parse, **common, **kind)
 
     return define
 
 
 def _number_definer(parse):
     @_spelled
-    def define(
-        name,
-        default=None,
-        help="",
-        lower_bound=None,
-        upper_bound=None,
-        flag_values=None,
-        required=False,
-        short_name=None,
-    ):
+    def define(name, default=None, help="", lower_bound=None, upper_bound=None, **common):
         def bounded(text):
             value = parse(text)
             if lower_bound is not None and value < lower_bound:
@@ -282,54 +265,37 @@ def _number_definer(parse):
                 raise ValueError("must be %s or less" % upper_bound)
             return value
 
-        _define(name, default, help, bounded, flag_values, short=short_name, required=required)
+        _define(name, default, help, bounded, **common)
 
     return define
 
 
-def _multi(parse):
-    @_spelled
-    def define(name, default=None, help="", flag_values=None, required=False, short_name=None):
-        def listed(given):
-            return [
-                parse(item) for item in (given if isinstance(given, (list, tuple)) else [given])
-            ]
+def _multi_definer(parse):
+    def listed(given):
+        return [parse(item) for item in (given if isinstance(given, (list, tuple)) else [given])]
 
-        _define(
-            name,
-            default,
-            help,
-            listed,
-            flag_values,
-            is_multi=True,
-            short=short_name,
-            required=required,
-        )
-
-    return define
+    return _definer(listed, is_multi=True)
 
 
 DEFINE_string = _definer(str)
 DEFINE_integer = _number_definer(_parse_int)
 DEFINE_float = _number_definer(float)
-DEFINE_boolean = _definer(_parse_bool, True)
+DEFINE_boolean = _definer(_parse_bool, is_bool=True)
 DEFINE_bool = DEFINE_boolean
 DEFINE_list = _definer(_parse_list)
-DEFINE_multi_string = _multi(str)
-DEFINE_multi_integer = _multi(_parse_int)
-DEFINE_multi_float = _multi(float)
+DEFINE_multi_string = _multi_definer(str)
+DEFINE_multi_integer = _multi_definer(_parse_int)
+DEFINE_multi_float = _multi_definer(float)
 
 
 @_spelled
-def DEFINE_enum(
-    name, default, enum_values, help="", flag_values=None, required=False, short_name=None
-):
+def DEFINE_enum(name, default, enum_values, help="", **common):
     def parse(text):
         if text not in enum_values:
             raise ValueError("must be one of %s" % ", ".join(enum_values))
         return text
 
-    _define(name, default, help, parse, flag_values, short=short_name, required=required)
+    _define(name, default, help, parse, **common)
 
 
 def mark_flag_as_required(flag_name, flag_values=None):

@@ -213,8 +213,8 @@ Fd accept_connection(int listener) { return Fd(::accept4(listener, nullptr, null
 
 void tune_tcp(int fd, const SocketAddress& peer) {
   set_option(fd, IPPROTO_TCP, TCP_NODELAY, 1);
-  // Between processes of one host nothing is lost and nothing needs pacing, which bbr, the default
-  // of many systems, does with timers: megabytes take up to half as long again.
+  // Between processes of one host nothing is lost and nothing needs pacing. Where the system's own
+  // control is bbr, it paces with timers, and megabytes take up to half as long again.
   constexpr std::string_view kUnpaced = "reno";  // every kernel has it, for everybody
   if (is_local(peer))
     (void)::setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, kUnpaced.data(), kUnpaced.size());
