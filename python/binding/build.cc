@@ -3,13 +3,16 @@
 #include <nanobind/stl/string.h>
 
 #include "build/basics.h"
+#include "gil.h"
 #include "handles.h"
 
 namespace capstan {
 namespace {
 
 std::function<Output()> initial_function(nb::object function) {
-  return [function = std::move(function)] { return output_of(function()); };
+  return [function = std::move(function)] {
+    return call_program([&] { return output_of(function()); });
+  };
 }
 
 nb::tuple make_variable_parts(nb::handle graph, nb::object initial, const std::string& name,

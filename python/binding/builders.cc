@@ -11,6 +11,7 @@
 #include "build/summary.h"
 #include "build/sync_replicas.h"
 #include "device_setter.h"
+#include "gil.h"
 #include "handles.h"
 
 namespace capstan {
@@ -29,7 +30,9 @@ nb::object make_device_setter(int ps_tasks, const std::string& ps_device,
   // The graph that is being built is known only when the function is used.
   if (!strategy.is_none()) {
     options.strategy = [strategy, state = setter->state](const Node& node) {
-      return nb::cast<int>(strategy(operation_object(state->graph, const_cast<Node&>(node))));
+      return call_program([&] {
+        return nb::cast<int>(strategy(operation_object(state->graph, const_cast<Node&>(node))));
+      });
     };
   }
   setter->function = replica_device_setter(std::move(options));

@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "base/settings.h"
+#include "gil.h"
 #include "ops/catalog.h"
 #include "session/master.h"
 
@@ -27,7 +28,7 @@ struct ServerHandle {
   // Its threads may be waiting for the interpreter; those of another process cannot be waited for.
   ~ServerHandle() {
     if (forked) new std::shared_ptr<Server>(server);
-    nb::gil_scoped_release release;
+    GilRelease release;
     server.reset();
   }
 };
@@ -50,7 +51,7 @@ void start(ServerHandle* self, const Jobs& jobs, const std::string& job, int tas
   options.on_notice = [](const std::string& line) { fmt::print(stderr, "capstan: {}\n", line); };
   apply_settings(settings_from_environment(), options);
   new (self) ServerHandle();
-  nb::gil_scoped_release release;
+  GilRelease release;
   self->server = Server::start(standard_catalog(), std::move(options));
   conduct_for_clients(*self->server);
 }
@@ -62,7 +63,7 @@ void wait_readable(int fd) {
   for (;;) {
     int count = 0;
     {
-      nb::gil_scoped_release release;
+      GilRelease release;
       count = poll(&ready, 1, -1);
     }
     if (count > 0) return;
@@ -78,7 +79,7 @@ void join(ServerHandle& self) {
     eventfd_write(fd, 1);
   });
   auto finish = [&] {
-    nb::gil_scoped_release release;
+    GilRelease release;
     waiter.join();
     close(fd);
   };
@@ -116,13 +117,13 @@ void bind_cluster(nb::module_& m) {
       .def("_join", &join)
       .def("_leave",
            [](ServerHandle& self) {
-             nb::gil_scoped_release release;
+             GilRelease release;
              self.server->leave();
            })
       .def("_leave_at_exit", &leave_at_exit)
       .def("_mark_forked", [](ServerHandle& self) { self.forked = true; })
       .def("_stop", [](ServerHandle& self) {
-        nb::gil_scoped_release release;
+        GilRelease release;
         self.server->stop();
       });
 }

@@ -2,12 +2,14 @@
 
 #include <nanobind/stl/string.h>
 
+#include "gil.h"
 #include "handles.h"
 
 namespace capstan {
 namespace {
 
 void translate(const std::exception_ptr& thrown, void*) {
+  if (!thrown) stay_outside();  // no exception: the interpreter ends, and kills the thread here
   try {
     std::rethrow_exception(thrown);
   } catch (const Error& error) {

@@ -9,6 +9,7 @@
 
 #include "convert.h"
 #include "device_setter.h"
+#include "gil.h"
 #include "graph/attr_kind.h"
 #include "graph/device.h"
 #include "graph/gradients.h"
@@ -71,7 +72,8 @@ nb::list operations_from(nb::handle self, int first) {
 // The block holds the function, and ends before the graph does.
 DeviceFunction device_function(nb::handle graph, nb::object function) {
   return [graph, function = std::move(function)](const Node& node) {
-    nb::object device = function(operation_object(graph, const_cast<Node&>(node)));
+    nb::object device =
+        call_program([&] { return function(operation_object(graph, const_cast<Node&>(node))); });
     return device.is_none() ? std::string() : nb::cast<std::string>(nb::str(device));
   };
 }

@@ -3,12 +3,14 @@
 #include "build.h"
 #include "cluster.h"
 #include "device_setter.h"
+#include "gil.h"
 #include "handles.h"
 #include "train.h"
 
 NB_MODULE(_capstan, m) {
   // The default graph lives until the interpreter ends: no leak, no message.
   nanobind::set_leak_warnings(false);
+  capstan::bind_gil(m);
   capstan::bind_errors(m);
   capstan::bind_elements(m);
   capstan::bind_graph(m);

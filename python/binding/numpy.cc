@@ -1,6 +1,7 @@
 #include <cstring>
 
 #include "convert.h"
+#include "gil.h"
 
 namespace capstan {
 namespace {
@@ -22,9 +23,8 @@ constexpr NumpyName kNames[] = {
 class HeldBuffer {
  public:
   ~HeldBuffer() {
-    if (!held_ || !Py_IsInitialized()) return;
-    nb::gil_scoped_acquire gil;
-    PyBuffer_Release(&view_);
+    if (!held_) return;
+    if (GilAcquire gil; gil) PyBuffer_Release(&view_);
   }
   bool get(PyObject* object, int flags) {
     held_ = PyObject_GetBuffer(object, &view_, flags) == 0;
@@ -220,12 +220,13 @@ Tensor Numpy::strings(nb::handle array) const {
 
 Tensor Numpy::copy(nb::handle value, DType dtype) const {
   bool number = dtype != DType::kInvalid && dtype != DType::kString;
-  nb::object array = number ? asarray_(value, dtype_of(dtype)) : asarray_(value);
+  nb::object array = call_program(
+      [&] { return number ? asarray_(value, dtype_of(dtype)) : asarray_(value); });
   std::string kind = nb::cast<std::string>(nb::str(array.attr("dtype").attr("kind")));
   if (dtype == DType::kString || kind == "O" || kind == "S" || kind == "U") return strings(array);
   // ascontiguousarray would make a vector of a scalar.
   nb::object dims = array.attr("shape");
-  nb::object contiguous = ascontiguousarray_(array);
+  nb::object contiguous = call_program([&] { return ascontiguousarray_(array); });
   HeldBuffer held;
   if (!held.get(contiguous.ptr(), PyBUF_C_CONTIGUOUS | PyBUF_FORMAT)) {
     throw invalid_argument("numpy's {} has no counterpart here",

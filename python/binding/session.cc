@@ -15,6 +15,7 @@
 #include "base/settings.h"
 #include "base/thread_pool.h"
 #include "cluster.h"
+#include "gil.h"
 #include "handles.h"
 #include "run.h"
 
@@ -29,7 +30,8 @@ struct Interrupt {
   std::set<unsigned long> cancelled_threads;
 
   void check() {
-    nb::gil_scoped_acquire gil;
+    GilAcquire gil;
+    if (!gil) return;  // the process ends: there is nobody to tell
     if (cancelled_threads.contains(PyThread_get_thread_ident()))
       throw cancelled("the thread was told to stop");
     if (PyErr_CheckSignals() == 0) return;
@@ -62,7 +64,7 @@ struct SessionHandle {
   // waited for: the child leaves the session as it is.
   ~SessionHandle() {
     if (forked) static_cast<void>(session.release());
-    nb::gil_scoped_release release;
+    GilRelease release;
     session.reset();
   }
 };
@@ -80,7 +82,7 @@ int clear_session(PyObject* self) {
   std::unique_ptr<Session> session = std::move(handle->session);
   if (handle->forked) static_cast<void>(session.release());
   {
-    nb::gil_scoped_release release;
+    GilRelease release;
     session.reset();
   }
   Ref graph = std::move(handle->graph);
@@ -112,7 +114,7 @@ void start(SessionHandle* self, nb::object graph, const std::string& target, nb:
   options.on_notice = notice;
   self->graph = graph;
   Graph& engine_graph = graph_handle(graph).graph;
-  nb::gil_scoped_release release;
+  GilRelease release;
   self->session = std::make_unique<Session>(engine_graph, std::move(options));
 }
 
@@ -166,7 +168,7 @@ Node* failed_node(Graph& graph, const std::string& op) {
 // A new plan is shipped to other tasks, which may take long; but a graph that can still grow is
 // read only by whoever holds the interpreter.
 std::shared_ptr<Executable> prepare(Session& session, const Feeds& feeds, const Fetches& fetches) {
-  std::optional<nb::gil_scoped_release> release;
+  std::optional<GilRelease> release;
   if (session.graph().finalized()) release.emplace();
   return session.prepare(feeds.outputs, fetches.outputs(), fetches.targets());
 }
@@ -181,7 +183,7 @@ nb::object run(SessionHandle& self, nb::handle fetches, nb::handle feed_dict, nb
     std::shared_ptr<Executable> executable = prepare(session, feeds, flat);
     RunResult result;
     {
-      nb::gil_scoped_release release;
+      GilRelease release;
       result = session.run(*executable, feeds.values, engine_options);
     }
     return flat.build(result.values, self.numpy);
@@ -192,7 +194,7 @@ nb::object run(SessionHandle& self, nb::handle fetches, nb::handle feed_dict, nb
 
 void close(SessionHandle& self) {
   if (!self.session || self.forked) return;
-  nb::gil_scoped_release release;
+  GilRelease release;
   self.session->close();
 }
 
@@ -201,7 +203,7 @@ void reset(const std::string& target, nb::object server, std::vector<std::string
   options.target = target;
   options.server = server_of(server);
   options.client = client_options(settings_from_environment());
-  nb::gil_scoped_release release;
+  GilRelease release;
   Session::reset(options, containers);
 }
 

@@ -15,6 +15,7 @@
 #include "base/task_channel.h"
 #include "build.h"
 #include "convert.h"
+#include "gil.h"
 #include "graph/graph_def.h"
 #include "graph/graph_text.h"
 #include "handles.h"
@@ -135,7 +136,7 @@ void bind_meta_graphs(nb::module_& m) {
 
 void write_whole(const std::string& path, nb::bytes bytes) {
   std::string content(view_of(bytes));
-  nb::gil_scoped_release release;
+  GilRelease release;
   write_atomically(posix_files(), path, content);
 }
 
@@ -147,7 +148,7 @@ nb::object next_event(EventReader& self) {
 
 void write_graph_text(const std::string& path, nb::bytes graph_def) {
   std::string content(view_of(graph_def));
-  nb::gil_scoped_release release;
+  GilRelease release;
   write_atomically(posix_files(), path, graph_text(content));
 }
 
