@@ -219,9 +219,10 @@ Tensor Numpy::strings(nb::handle array) const {
 }
 
 Tensor Numpy::copy(nb::handle value, DType dtype) const {
-  bool number = dtype != DType::kInvalid && dtype != DType::kString;
-  nb::object array = call_program(
-      [&] { return number ? asarray_(value, dtype_of(dtype)) : asarray_(value); });
+  // Strings as objects: numpy's own kinds of text end at the last byte that is not zero.
+  nb::object array = call_program([&] {
+    return dtype == DType::kInvalid ? asarray_(value) : asarray_(value, dtype_of(dtype));
+  });
   std::string kind = nb::cast<std::string>(nb::str(array.attr("dtype").attr("kind")));
   if (dtype == DType::kString || kind == "O" || kind == "S" || kind == "U") return strings(array);
   // ascontiguousarray would make a vector of a scalar.

@@ -61,6 +61,22 @@ void check_whole_number(const Output& output, nb::handle value, const Tensor& te
           .c_str());
 }
 
+Tensor feed_of(const Output& output, nb::handle value, const Numpy& numpy) {
+  try {
+    return numpy.feed(value, output.dtype());
+  } catch (const nb::builtin_exception& error) {
+    throw nb::type_error(fmt::format("Cannot feed {} for Tensor '{}' of type {}: {}",
+                                     nb::inst_name(value).c_str(), output.name(),
+                                     dtype_name(output.dtype()), error.what())
+                             .c_str());
+  } catch (nb::python_error& error) {
+    nb::raise_from(error, error.matches(PyExc_TypeError) ? PyExc_TypeError : PyExc_ValueError,
+                   "Cannot feed %R for Tensor '%s' of type %s", (PyObject*)Py_TYPE(value.ptr()),
+                   output.name().c_str(), std::string(dtype_name(output.dtype())).c_str());
+    throw nb::python_error();
+  }
+}
+
 Tensor convert_feed(const Output& output, nb::handle value, const Numpy& numpy) {
   if (nb::isinstance<TensorHandle>(value)) {
     throw nb::type_error(
@@ -69,17 +85,10 @@ Tensor convert_feed(const Output& output, nb::handle value, const Numpy& numpy) 
                     output.name())
             .c_str());
   }
-  try {
-    Tensor tensor = numpy.feed(value, output.dtype());
-    check_whole_number(output, value, tensor, numpy);
-    check_shape(output, tensor);
-    return tensor;
-  } catch (nb::python_error& error) {
-    nb::raise_from(error, error.matches(PyExc_TypeError) ? PyExc_TypeError : PyExc_ValueError,
-                   "Cannot feed %R for Tensor '%s' of type %s", (PyObject*)Py_TYPE(value.ptr()),
-                   output.name().c_str(), std::string(dtype_name(output.dtype())).c_str());
-    throw nb::python_error();
-  }
+  Tensor tensor = feed_of(output, value, numpy);
+  check_whole_number(output, value, tensor, numpy);
+  check_shape(output, tensor);
+  return tensor;
 }
 
 void add_feed(Feeds& feeds, nb::handle graph, nb::handle key, nb::handle value,

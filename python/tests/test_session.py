@@ -273,3 +273,43 @@ def test_a_session_may_limit_the_time_of_all_its_runs():
         config = tf.ConfigProto(operation_timeout_in_ms=50)
         with tf.Session(config=config) as session, pytest.raises(tf.errors.DeadlineExceededError):
             session.run(queue.dequeue())
+
+
+# As TensorFlow has them: numpy's own kinds of text end at the last byte that is not zero.
+TEXTS = [
+    (b"a\0\0", b"a\0\0"),
+    ("a\0", b"a\0"),
+    ("é\0", b"\xc3\xa9\0"),
+    ([b"a\0\0", b"b"], [b"a\0\0", b"b"]),
+    ((["a\0"], ["b"]), [[b"a\0"], [b"b"]]),
+    ([b"a\0", "b\0"], [b"a\0", b"b\0"]),
+    (np.array([b"a\0\0", b"bb"], dtype=object), [b"a\0\0", b"bb"]),
+    (np.array(b"a\0", dtype=object), b"a\0"),
+    (np.array([b"a\0\0"]), [b"a"]),
+    (np.array(["a\0"]), [b"a"]),
+    ([np.bytes_(b"a\0")], [b"a\0"]),
+]
+
+
+@pytest.mark.parametrize("given,kept", TEXTS, ids=lambda value: repr(value)[:30])
+def test_text_keeps_its_last_zeros(sess, given, kept):
+    fed = tf.placeholder(tf.string)
+    variable = tf.Variable(given, dtype=tf.string)
+    sess.run(variable.initializer)
+    fetches = [tf.identity(fed), tf.constant(given), tf.constant(given, tf.string), variable]
+    for value in sess.run(fetches, {fed: given}):
+        assert (value.tolist() if isinstance(value, np.ndarray) else value) == kept
+    assert tf.make_ndarray(tf.make_tensor_proto(given)).tolist() == kept
+
+
+def test_a_scalar_of_numpy_keeps_its_last_zeros_when_it_is_fed(sess):
+    fed = tf.placeholder(tf.string)
+    assert sess.run(fed, {fed: np.bytes_(b"a\0")}) == b"a\0"
+    assert sess.run(fed, {fed: np.str_("a\0")}) == b"a\0"
+
+
+@pytest.mark.parametrize("wrong", [5, [b"a", 5], [b"a", None], bytearray(b"a\0"), [[b"a"], [b"b", b"c"]]])
+def test_what_is_no_text_is_not_fed_as_text(sess, wrong):
+    fed = tf.placeholder(tf.string)
+    with pytest.raises((TypeError, ValueError), match="Placeholder"):
+        sess.run(fed, {fed: wrong})
