@@ -4,11 +4,11 @@ import atexit
 import os
 import sys
 import threading
-import weakref
 
 from capstan import _capstan, launcher, protos
 
-_servers = weakref.WeakValueDictionary()  # by target
+# By target. A server serves until the process ends, whether or not anybody holds it.
+_servers = {}
 
 
 def server_for(target):

@@ -117,3 +117,8 @@ def test_ctrl_c_ends_a_joined_server():
         [sys.executable, "-c", JOIN], capture_output=True, text=True, timeout=30
     )
     assert "interrupted" in done.stdout, done.stderr
+
+
+def test_a_server_that_nobody_holds_lives_on():
+    with tf.Session(tf.train.Server.create_local_server().target) as session:
+        assert session.run(tf.constant(3.0) + 1.0) == 4.0
