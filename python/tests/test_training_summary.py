@@ -84,3 +84,11 @@ def test_writers_are_shared_per_folder(tmp_path):
     tf.summary.FileWriterCache.clear()
     assert tf.summary.FileWriterCache.get(str(tmp_path)) is not first
     tf.summary.FileWriterCache.clear()
+
+
+def test_a_folder_without_a_name_is_the_current_one(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with tf.summary.FileWriter("") as writer:
+        writer.add_summary(tf.Summary(value=[tf.Summary.Value(tag="loss", simple_value=0.5)]), 3)
+    assert writer.get_logdir() == ""
+    assert scalars_in(tmp_path) == [("loss", 3, 0.5)]
