@@ -1,7 +1,9 @@
 // The rows of the catalog, for the Python functions that are derived from them.
 
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
 
+#include "base/nearest.h"
 #include "convert.h"
 #include "graph/attr_kind.h"
 #include "handles.h"
@@ -47,6 +49,9 @@ nb::list op_names() {
 void bind_catalog(nb::module_& m) {
   m.def("op_row", &op_row);
   m.def("op_names", &op_names);
+  m.def("nearest", [](const std::string& wrong, const std::vector<std::string>& names) {
+    return nearest(wrong, names);
+  });
 }
 
 }  // namespace capstan

@@ -1,7 +1,7 @@
 """The modules that old programs import, made when they are asked for; see names.py.
 
-A name of TensorFlow that does not exist here fails where it is used, with its name, the program's
-line and the nearest name there is; a name that TensorFlow does not have either is no attribute.
+A name of TensorFlow that does not exist here fails where it is used, with its name and the program's
+line; a name that TensorFlow does not have either is no attribute, and a slip is told the name meant.
 """
 
 import importlib
@@ -43,9 +43,9 @@ def _tensorflows():
     from capstan.tensorflow_names import NAMES
 
     if not _recorded:
-        for line in NAMES.replace("\n ", "").splitlines():
-            path, _, words = line.partition(": ")
-            _recorded["" if path == "tf" else path] = set(words.split())
+        lines = [line.partition(": ") for line in NAMES.replace("\n ", "").splitlines()]
+        # At once, for other threads.
+        _recorded.update({"" if path == "tf" else path: set(words.split()) for path, _, words in lines})
     return _recorded
 
 
@@ -65,10 +65,14 @@ def _known(path):
     )
 
 
-def _fetch(entry):
-    module, attribute = entry
+def _fetch(path, name):
+    module, attribute = _table(path)[name]
     loaded = importlib.import_module("capstan." + module)
-    return loaded if attribute is None else getattr(loaded, attribute)
+    if attribute is not None:
+        return getattr(loaded, attribute)
+    full = "%s.%s" % (path, name) if path else name
+    loaded.__dict__.setdefault("__getattr__", lambda missed: lookup(loaded, full, missed))
+    return loaded
 
 
 def _derived(path, name):
@@ -85,12 +89,12 @@ def _derived(path, name):
 def find(path, name):
     """What `tensorflow.<path>.<name>` is, or None."""
     if name in _table(path):
-        return _fetch(_table(path)[name])
+        return _fetch(path, name)
     derived = _derived(path, name)
     if derived is None and _below(path, names.INNER):
         for other in names.SEARCHED:
             if name in _table(other):
-                return _fetch(_table(other)[name])
+                return _fetch(other, name)
         derived = _derived("", name)
     return derived
 
@@ -105,39 +109,45 @@ def _spelled(path, name):
     return ".".join(part for part in ("tf", path, name) if part)
 
 
+def _exists(path, name):
+    parent, _, last = path.rpartition(".")
+    if _table(parent).get(last, ("", ""))[1] is None:
+        return name in _fetch(parent, last).__dict__
+    return find(path, name) is not None
+
+
+def _meant(path, name):
+    """The name that somebody who wrote this one may have meant, or None: the same in another module,
+    or a slip of the pen. What TensorFlow has is no slip of another name, nor meant by mistake."""
+    from capstan import _capstan
+
+    elsewhere = [other for other in names.TABLE if name in _table(other)]
+    if elsewhere:
+        return _spelled(min(elsewhere, key=lambda other: (other.count("."), other)), name)
+    theirs = _tensorflows().get(path, set())
+    if name in theirs:
+        return None
+    near = _capstan.nearest(name, sorted(theirs.union(_table(path))))
+    return _spelled(path, near) if near and _exists(path, near) else None
+
+
 def missing(path, name):
     """The error for a name that is not here."""
-    import difflib
-
-    everything = {_spelled(p, n) for p in names.TABLE for n in _table(p)}
-    wanted = _spelled(path, name)
-    near = difflib.get_close_matches(wanted, everything, 1, 0.75)
-    alike = difflib.get_close_matches(
-        name, {full.rpartition(".")[2] for full in everything}, 1, 0.8
-    )
-    same = [full for full in everything if full.rpartition(".")[2] in [name] + alike]
-    same.sort(key=lambda full: (full.rpartition(".")[2] != name, full.count("."), full))
-    hint = "; the nearest name is %s" % (same or near)[0] if same or near else ""
-    place = program_line()
+    meant, place = _meant(path, name), program_line()
     return MissingName(
-        "%s does not exist in Capstan%s%s" % (wanted, " (%s)" % place if place else "", hint),
+        "%s does not exist in Capstan%s%s"
+        % (
+            _spelled(path, name),
+            " (%s)" % place if place else "",
+            "; did you mean %s?" % meant if meant else "",
+        ),
         name=name,
     )
 
 
-def module_getattr(path):
-    """A `__getattr__` for a module of capstan that stands for one of TensorFlow."""
-
-    def getattr_(name):
-        if name.startswith("__"):
-            raise AttributeError(name)
-        raise missing(path, name)
-
-    return getattr_
-
-
 class _Absent:
-    """Stands for a name of TensorFlow that is not here; fails when it is used."""
+    """Stands for a name of TensorFlow that is not here; fails when it is used. Nothing is an instance
+    of it."""
 
     def __init__(self, path, name):
         self.__dict__.update(_path=path, _name=name)
@@ -153,16 +163,33 @@ class _Absent:
     def _fail(self, *unused, **kwargs):
         raise missing(self._path, self._name)
 
-    __call__ = __mro_entries__ = __bool__ = __iter__ = __len__ = __enter__ = __getitem__ = _fail
+    def __instancecheck__(self, instance):
+        return False
+
+    def __subclasscheck__(self, subclass):
+        return False
 
 
-def _importing():
-    """Whether the program stands at `from module import name`; called by lookup() only."""
+# All that can be done with a class, a function or a number.
+for _use in (
+    "call mro_entries bool iter len enter getitem setitem setattr delattr contains int float index "
+    "add radd sub rsub mul rmul truediv rtruediv floordiv rfloordiv mod rmod pow rpow and rand or ror "
+    "neg lt le gt ge"
+).split():
+    setattr(_Absent, "__%s__" % _use, _Absent._fail)
+
+
+def _way():
+    """How the program asks for an attribute: "import" (from module import name), "look" (an
+    attribute), or "test" (hasattr and getattr, which may go another way); called by lookup() only."""
     import opcode
 
     frame = sys._getframe(3)
     code, at = frame.f_code.co_code, frame.f_lasti
-    return 0 <= at < len(code) and code[at] == opcode.opmap["IMPORT_FROM"]
+    name = opcode.opname[code[at]] if 0 <= at < len(code) else ""
+    if name == "IMPORT_FROM" or frame.f_code.co_filename.startswith("<frozen importlib"):
+        return "import"
+    return "look" if name.startswith(("LOAD_ATTR", "LOAD_METHOD")) else "test"
 
 
 def lookup(module, path, name):
@@ -179,7 +206,9 @@ def lookup(module, path, name):
     if found is None and _opened(full):
         found = importlib.import_module("tensorflow." + full)
     if found is None:
-        if _importing() or _below(path, names.OPEN) or name in _tensorflows().get(path, ()):
+        way = _way()
+        awaited = _below(path, names.OPEN) or name in _tensorflows().get(path, ())
+        if way == "import" or (way == "look" and awaited):
             return _Absent(path, name)
         raise missing(path, name)
     setattr(module, name, found)
@@ -224,7 +253,7 @@ class _Finder:
         path = _real_path(spec.name.partition(".")[2])
         parent, _, last = path.rpartition(".")
         if _table(parent).get(last, ("", ""))[1] is None:
-            return _shown(spec.name, _fetch(_table(parent)[last]))
+            return _shown(spec.name, _fetch(parent, last))
         made = Namespace(spec.name)
         made.__dict__["_path"] = path
         return made

@@ -48,7 +48,7 @@ def test_ops_of_the_catalog_get_functions_of_their_own():
 
 def test_a_missing_name_fails_with_line_and_nearest_name():
     with pytest.raises(
-        AttributeError, match=r"tf\.reduce_meam.*test_names\.py:\d+.*tf\.reduce_mean"
+        AttributeError, match=r"tf\.reduce_meam.*test_names\.py:\d+.*tf\.reduce_mean\?"
     ):
         tf.reduce_meam(1)
     with pytest.raises(AttributeError, match=r"tf\.nn\.no_such_thing does not exist"):
@@ -66,6 +66,97 @@ def test_a_missing_name_that_is_imported_fails_when_it_is_called():
             AttributeError, match=r"does not exist in Capstan \(test_names\.py:\d+\)"
         ):
             function(1)
+
+
+def test_nothing_is_an_instance_of_an_absent_class():
+    assert not isinstance(1, tf.RaggedTensor)
+    assert not isinstance(1, (tf.Tensor, tf.keras.Model))
+    assert isinstance(tf.constant(1), (tf.RaggedTensor, tf.Tensor))
+    assert not issubclass(int, tf.keras.Model)
+
+
+def test_an_absent_class_cannot_be_derived_from():
+    with pytest.raises(AttributeError, match=r"tf\.keras\.Model does not exist in Capstan"):
+
+        class Mine(tf.keras.Model):
+            pass
+
+
+@pytest.mark.parametrize(
+    "use", [lambda x: x + 1, lambda x: 1 - x, lambda x: int(x), lambda x: 1 in x, lambda x: x > 1]
+)
+def test_whatever_is_done_with_an_absent_name_fails_by_its_name(use):
+    with pytest.raises(AttributeError, match=r"tf\.bfloat16 does not exist in Capstan"):
+        use(tf.bfloat16)
+    with pytest.raises(AttributeError, match=r"tf\.bfloat16 does not exist in Capstan"):
+        tf.bfloat16.size = 2
+
+
+def test_a_program_can_ask_whether_a_name_exists():
+    assert hasattr(tf, "Tensor") and hasattr(tf.train, "AdamOptimizer")
+    assert not hasattr(tf, "RaggedTensor") and getattr(tf, "RaggedTensor", None) is None
+    assert not hasattr(tf.contrib, "no_such_module") and hasattr(tf.contrib, "layers")
+    assert getattr(tf.nn, "crelu", tf.nn.relu) is tf.nn.relu
+    with pytest.raises(AttributeError, match=r"tf\.nn\.crelu does not exist in Capstan"):
+        getattr(tf.nn, "crelu")  # noqa: B009  (as programs that take the name from a flag)
+
+
+@pytest.mark.parametrize(
+    "look,spelled",
+    [
+        (lambda: tf.gfile.no_such, "tf.gfile.no_such"),
+        (lambda: tf.errors.NoSuchError, "tf.errors.NoSuchError"),
+        (lambda: tf.logging.no_such, "tf.logging.no_such"),
+        (lambda: tf.app.no_such, "tf.app.no_such"),
+        (lambda: tf.flags.no_such, "tf.flags.no_such"),
+    ],
+)
+def test_a_missing_name_of_an_inner_module_fails_by_its_name_and_line(look, spelled):
+    with pytest.raises(AttributeError, match=r"%s does not exist in Capstan \(test_names" % spelled):
+        look()
+    parent, _, name = spelled.rpartition(".")
+    assert not hasattr(eval(parent), name)
+
+
+def test_a_missing_name_of_an_inner_module_is_imported_and_fails_when_it_is_called():
+    from tensorflow.errors import NoSuchError
+    from tensorflow.gfile import no_such
+    from tensorflow.python.platform.gfile import no_such_either
+
+    for absent in (NoSuchError, no_such, no_such_either):
+        with pytest.raises(AttributeError, match="does not exist in Capstan"):
+            absent()
+
+
+@pytest.mark.parametrize(
+    "absent",
+    [
+        lambda: tf.cond(1, 2, 3),
+        lambda: tf.train.RMSPropOptimizer(0.1),
+        lambda: tf.nn.conv2d(1, 2),
+        lambda: tf.while_loop(1, 2, 3),
+        lambda: tf.contrib.layers.fully_connected(1, 2),
+        lambda: tf.no_such_thing_at_all,
+    ],
+)
+def test_no_guess_is_made_where_no_name_was_meant(absent):
+    with pytest.raises(AttributeError, match="does not exist in Capstan") as caught:
+        absent()
+    assert "did you mean" not in str(caught.value) and "nearest" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "slip,meant",
+    [
+        (lambda: tf.reduce_meam, "tf.reduce_mean"),
+        (lambda: tf.train.AdamOptimiser, "tf.train.AdamOptimizer"),
+        (lambda: tf.gfile.Exist, "tf.gfile.Exists"),
+        (lambda: tf.AdamOptimizer, "tf.train.AdamOptimizer"),
+    ],
+)
+def test_a_slip_is_told_the_name_that_was_meant(slip, meant):
+    with pytest.raises(AttributeError, match=r"did you mean %s\?" % meant):
+        slip()
 
 
 def test_an_unknown_module_is_not_found():

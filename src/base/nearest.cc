@@ -20,8 +20,10 @@ size_t edit_distance(std::string_view a, std::string_view b) {
   return d[a.size()][b.size()];
 }
 
+size_t most_edits(std::string_view wrong) { return std::max<size_t>(1, wrong.size() / 4); }
+
 std::string nearest(std::string_view wrong, std::span<const std::string> names) {
-  size_t best = std::max<size_t>(1, wrong.size() / 3) + 1;
+  size_t best = most_edits(wrong) + 1;
   std::string found;
   for (const std::string& name : names) {
     size_t distance = edit_distance(wrong, name);

@@ -20,6 +20,12 @@ TEST(Nearest, IsSilentWhenNothingIsNear) {
   EXPECT_EQ(did_you_mean("kubernetes", kNames), "");
 }
 
+TEST(Nearest, MakesNoGuessThatIsNoSlip) {
+  EXPECT_EQ(nearest("cond", std::vector<std::string>{"round", "add", "conv2d"}), "");
+  EXPECT_EQ(nearest("RMSPropOptimizer", std::vector<std::string>{"Optimizer", "AdamOptimizer"}),
+            "");
+}
+
 TEST(EditDistance, CountsASwapOnce) {
   EXPECT_EQ(edit_distance("ab", "ba"), 1u);
   EXPECT_EQ(edit_distance("", "abc"), 3u);

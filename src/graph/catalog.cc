@@ -48,9 +48,11 @@ const OpDef& Catalog::get(std::string_view name) const {
 }
 
 std::vector<std::string_view> Catalog::nearest(std::string_view name, size_t count) const {
+  name = name.substr(0, 100);
   std::vector<std::pair<size_t, std::string_view>> scored;
   for (const OpDef* row : rows_) {
-    scored.emplace_back(spelling_distance(name.substr(0, 100), row->name), row->name);
+    if (edit_distance(lower_case(name), lower_case(row->name)) > most_edits(name)) continue;
+    scored.emplace_back(spelling_distance(name, row->name), row->name);
   }
   count = std::min(count, scored.size());
   std::partial_sort(scored.begin(), scored.begin() + ptrdiff_t(count), scored.end());
