@@ -36,7 +36,7 @@ class _FlagValues:
     were defined since; values that the program set stay."""
 
     def __init__(self):
-        self.__dict__.update(__flags={}, _parsed=False, _assigned={}, _argv=None, _rest=[])
+        self.__dict__.update(__flags={}, _parsed=False, _assigned={}, _argv=None, _rest=[], _warned=set())
 
     def _define(self, flag):
         self.__dict__["__flags"][flag.name] = flag
@@ -51,7 +51,8 @@ class _FlagValues:
             self.__dict__["_argv"] = list(args)
         argv = self._argv if self._argv is not None else sys.argv[1:]
         table = self._table()
-        given, rest = _read(argv, table)
+        given, rest = _Reader(table).read(argv)
+        self._warn(rest)
         roles = _role_flags()
         for flag in table.values():
             flag.value, flag.present = flag.default, 0
@@ -65,6 +66,19 @@ class _FlagValues:
                 raise FlagError("flag --%s must be given" % flag.name)
         self.__dict__.update(_parsed=True, _rest=rest)
         return rest
+
+    def _warn(self, rest):
+        """Of flags that are not defined but look like one that is; the program may know better."""
+        for word in rest:
+            name = word.partition("=")[0]
+            if not name.startswith("--") or name in self._warned:
+                continue
+            if near := _capstan.nearest(name[2:], list(self._table())):
+                self._warned.add(name)
+                program = sys.argv[0] if sys.argv else "python"
+                sys.stderr.write(
+                    "%s: warning: there is no flag %s; did you mean --%s?\n" % (program, name, near)
+                )
 
     def _ready(self):
         if not self._parsed:
@@ -86,10 +100,8 @@ class _FlagValues:
     def _lookup(self, name):
         table = self._table()
         if name not in table:
-            import difflib
-
-            near = difflib.get_close_matches(name, table, 1)
-            hint = "; did you mean '%s'?" % near[0] if near else ""
+            near = _capstan.nearest(name, list(table))
+            hint = "; did you mean '%s'?" % near if near else ""
             raise AttributeError("no flag named '%s' is defined%s" % (name, hint))
         return table[name]
 
@@ -141,39 +153,76 @@ def _role_flags():
     return json.loads(text) if text else {}
 
 
-def _read(argv, table):
-    """(values by name, the rest). Unknown flags are left to the program."""
-    given, rest, at = {}, [], 0
-    named = {**table, **{flag.short: flag for flag in table.values() if flag.short}}
-    while at < len(argv):
-        word = argv[at]
-        at += 1
-        if word == "--":
-            rest.extend(argv[at:])
-            break
-        name, equals, text = word.lstrip("-").partition("=")
-        if word in ("--help", "-h", "--helpfull", "-help") and not {name, "help"} & named.keys():
-            _show_help(table)
-        flag = named.get(name) if word.startswith("-") else None
-        off = named.get(name[2:]) if word.startswith("--no") else None
-        if flag is None and off is not None and off.is_bool:
-            given[off.name] = False
-            continue
-        if flag is None:
-            rest.append(word)
-            continue
-        if flag.is_bool and not equals:
-            takes = at < len(argv) and argv[at].lower() in ("true", "false")
-            text = argv[at] if takes else "true"
-            at += takes
-        elif not equals:
-            if at == len(argv):
-                raise FlagError("flag --%s needs a value" % name)
-            text = argv[at]
-            at += 1
+class _Reader:
+    """Reads a command line by a table of flags. Unknown flags are left to the program."""
+
+    def __init__(self, table):
+        self._table = table
+        self._named = {**table, **{flag.short: flag for flag in table.values() if flag.short}}
+        self._switched_off = {"no" + flag.name: flag for flag in table.values() if flag.is_bool}
+        self._given = {}
+
+    def read(self, argv):
+        """(values by name, the rest)"""
+        words, rest = list(reversed(argv)), []
+        while words:
+            word = words.pop()
+            if word == "--":
+                rest.extend(reversed(words))
+                break
+            name, equals, text = word.lstrip("-").partition("=")
+            if self._asks_for_help(word, name):
+                _show_help(self._table)
+            flag, on = self._find(word, name)
+            if flag is None:
+                rest.append(word)
+            elif not on:
+                self._given[flag.name] = False
+            else:
+                self._take(flag, text if equals else self._value(flag, words))
+        return self._given, rest
+
+    def _asks_for_help(self, word, name):
+        return (
+            word in ("--help", "-h", "--helpfull", "-help")
+            and not {name, "help"} & self._named.keys()
+        )
+
+    def _find(self, word, name):
+        """(flag, whether it is given rather than switched off), or (None, False)."""
+        if word.startswith("-") and name in self._named:
+            return self._named[name], True
+        if not word.startswith("--") or not name:
+            return None, False
+        if name in self._switched_off:
+            return self._switched_off[name], False
+        return self._by_prefix(name)
+
+    def _by_prefix(self, name):
+        """As tf.flags up to 1.4 had it: a prefix that only one name has stands for it."""
+        found = {key for key in (*self._table, *self._switched_off) if key.startswith(name)}
+        if len(found) > 1:
+            names = ", ".join("--" + key for key in sorted(found))
+            raise FlagError("flag --%s may mean any of %s: write the whole name" % (name, names))
+        for key in found:
+            on = key in self._table
+            return (self._table if on else self._switched_off)[key], on
+        return None, False
+
+    @staticmethod
+    def _value(flag, words):
+        """Of a flag that was given without "="."""
+        if flag.is_bool:
+            return words.pop() if words and words[-1].lower() in ("true", "false") else "true"
+        if not words:
+            raise FlagError("flag --%s needs a value" % flag.name)
+        return words.pop()
+
+    def _take(self, flag, text):
         value = _convert(flag, text)
-        given[flag.name] = given.get(flag.name, []) + value if flag.is_multi else value
-    return given, rest
+        if flag.is_multi:
+            value = self._given.get(flag.name, []) + value
+        self._given[flag.name] = value
 
 
 def _convert(flag, text):

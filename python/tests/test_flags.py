@@ -121,6 +121,39 @@ def test_a_flag_that_is_not_defined_is_named():
     assert "no flag named 'job_nam'" in done.stderr and "job_name" in done.stderr
 
 
+@pytest.mark.parametrize(
+    "args,shown",
+    [
+        (["--task=3", "--job", "ps"], "ps 3 0.5 False"),
+        (["--sy", "--ra=2"], " 0 2.0 True"),
+        (["--sync", "--nos"], " 0 0.5 False"),
+    ],
+)
+def test_a_prefix_that_only_one_flag_has_stands_for_it(args, shown):
+    done = run(SHOW, *args)
+    assert done.stdout.strip("\n") == shown and not done.stderr
+
+
+def test_the_whole_name_of_a_flag_is_no_prefix_of_another():
+    code = "flags.DEFINE_string('job', 'x', '')\nprint(FLAGS.job, FLAGS.job_name)"
+    assert run(code, "--job=a", "--job_name=b").stdout.split() == ["a", "b"]
+
+
+def test_a_prefix_of_several_flags_is_refused_with_their_names():
+    done = run("flags.DEFINE_integer('task_count', 1, '')\n" + SHOW, "--task=3")
+    assert done.returncode == 2
+    assert "flag --task may mean any of --task_count, --task_index" in done.stderr
+
+
+def test_an_unknown_flag_that_is_near_a_defined_one_gets_a_warning():
+    code = SHOW + "\nflags.DEFINE_string('late', '', '')\nFLAGS.late"
+    done = run(code, "--jobname=ps", "--tsak_index", "3", "--unknown=3")
+    assert done.returncode == 0 and done.stdout.strip("\n") == " 0 0.5 False"
+    assert done.stderr.count("there is no flag --jobname; did you mean --job_name?") == 1
+    assert done.stderr.count("there is no flag --tsak_index; did you mean --task_index?") == 1
+    assert "unknown" not in done.stderr
+
+
 def test_app_run_calls_main_and_returns_its_code():
     code = """
 def main(argv):
