@@ -227,8 +227,8 @@ _names_by_key = {}
 def op_named(name):
     """The op whose derived function has this name ("matmul", "mat_mul", "MatMul"), or None."""
     if not _names_by_key:
-        for op in _capstan.op_names():
-            _names_by_key.setdefault(_key(op), op)
+        # At once, for other threads: of two ops with one key the first counts.
+        _names_by_key.update({_key(op): op for op in reversed(_capstan.op_names())})
     return _names_by_key.get(_key(name))
 
 

@@ -55,7 +55,7 @@ def create_global_step(graph=None):
         step = Variable._from_parts(_capstan.make_global_step(graph))
         graph.add_to_collection(GraphKeys.GLOBAL_VARIABLES, step)
         graph.add_to_collection(GraphKeys.GLOBAL_STEP, step)
-        variable_scope._store().variables.setdefault("global_step", step)
+        variable_scope._variables().setdefault("global_step", step)
     return step
 
 

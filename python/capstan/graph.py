@@ -64,7 +64,7 @@ class Graph(_capstan.GraphBase):
     def kept(self, key, make):
         """The value under `key`, made when it is first asked for."""
         if key not in self._kept:
-            self._kept[key] = make()
+            self._kept.setdefault(key, make())  # another thread may have been first
         return self._kept[key]
 
     # --- Nodes ----------------------------------------------------------------------------------
@@ -323,17 +323,20 @@ class _Stack(threading.local):
 
 
 class _DefaultGraphs(_Stack):
-    """The global default graph lies below the stack of every thread."""
+    """Below the stack of every thread lies a graph of that thread's own: one that other threads are to
+    build on is handed to them, and entered there."""
 
-    _shared = {"graph": None}
+    def __init__(self):
+        super().__init__()
+        self.lowest = None
 
     def get(self):
         top = self.top()
         if top is not None:
             return top
-        if self._shared["graph"] is None:
-            self._shared["graph"] = Graph()
-        return self._shared["graph"]
+        if self.lowest is None:
+            self.lowest = Graph()
+        return self.lowest
 
     def reset(self):
         if self.items:
@@ -341,7 +344,7 @@ class _DefaultGraphs(_Stack):
                 "Do not use tf.reset_default_graph() to clear nested graphs. If you "
                 "need a cleared graph, exit the nesting and create a new graph."
             )
-        self._shared["graph"] = None
+        self.lowest = None
 
 
 _default_graphs = _DefaultGraphs()

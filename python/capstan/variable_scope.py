@@ -2,6 +2,7 @@
 
 import contextlib
 import enum
+import threading
 
 from capstan import convert, dtypes
 from capstan import graph as graphs
@@ -20,11 +21,11 @@ def no_regularizer(_):
     return None
 
 
-class _Store:
-    """The variables of a graph that get_variable made, and how often each scope was opened."""
+class _Scopes(threading.local):
+    """The scope of a graph that a thread is in, and how often it opened each."""
 
     def __init__(self):
-        self.variables = {}
+        super().__init__()
         self.scope_counts = {}
         self.current = VariableScope(False)
 
@@ -37,8 +38,13 @@ class _Store:
                 self.scope_counts[key] = 0
 
 
-def _store():
-    return graphs.get_default_graph().kept("variable_store", _Store)
+def _scopes():
+    return graphs.get_default_graph().kept("variable_scopes", _Scopes)
+
+
+def _variables():
+    """{name: variable} of those that get_variable made, by any thread."""
+    return graphs.get_default_graph().kept("variables", dict)
 
 
 class VariableScope:
@@ -184,9 +190,9 @@ def _get(
     aggregation=None,
 ):
     """The variable of this name, made when it is new; as `reuse` allows."""
-    store = _store()
-    if name in store.variables:
-        return _found(store.variables[name], name, shape, dtype, reuse)
+    variables = _variables()
+    if name in variables:
+        return _found(variables[name], name, shape, dtype, reuse)
     if reuse is True:
         raise ValueError(
             "Variable %s does not exist, or was not created with tf.get_variable(). Did "
@@ -208,7 +214,7 @@ def _get(
         validate_shape,
         constraint,
     )
-    store.variables[name] = variable
+    variables[name] = variable
     if regularizer is not None and regularizer is not no_regularizer:
         _regularize(variable, regularizer, name)
     return variable
@@ -344,7 +350,7 @@ def _regularize(variable, regularizer, name):
 
 
 def get_variable_scope():
-    return _store().current
+    return _scopes().current
 
 
 def get_variable(
@@ -388,12 +394,12 @@ def get_local_variable(name, *args, **kwargs):
 
 
 def _unique_scope_name(prefix):
-    store = _store()
-    name = store.current.name + "/" + prefix if store.current.name else prefix
-    if not store.scope_counts.get(name):
+    scopes = _scopes()
+    name = scopes.current.name + "/" + prefix if scopes.current.name else prefix
+    if not scopes.scope_counts.get(name):
         return prefix
     number = 1
-    while store.scope_counts.get("%s_%d" % (name, number)):
+    while scopes.scope_counts.get("%s_%d" % (name, number)):
         number += 1
     return "%s_%d" % (prefix, number)
 
@@ -451,18 +457,17 @@ class variable_scope:
         return stack.__exit__(*exception)
 
     def _open(self, stack):
-        store = _store()
-        outer = store.current
+        scopes = _scopes()
+        outer = scopes.current
         if isinstance(self._name_or_scope, VariableScope):
             scope = self._reopened(stack, outer)
         else:
             scope = self._named(stack, outer)
-        stack.callback(self._leave, store, outer)
-        store.current = scope
+        stack.callback(self._leave, scopes, outer)
+        scopes.current = scope
         return scope
 
     def _named(self, stack, outer):
-        store = _store()
         short = self._name_or_scope
         if short is None:
             if self._reuse:
@@ -472,16 +477,16 @@ class variable_scope:
         names = self._enter_names(
             stack, self._default_name if self._name_or_scope is None else self._name_or_scope
         )
-        store.open_scope(name)
+        _scopes().open_scope(name)
         self._prefix, self._counts = name, None
         return self._scope(outer, name, names, self._reuse or outer.reuse)
 
     def _reopened(self, stack, outer):
-        store = _store()
+        scopes = _scopes()
         given = self._name_or_scope
         self._enter_names(stack, given.name.split("/")[-1] if given.name else "")
-        store.open_scope(given.name)
-        self._counts = dict(store.scope_counts)
+        scopes.open_scope(given.name)
+        self._counts = dict(scopes.scope_counts)
         reuse = given.reuse if self._reuse is None else self._reuse
         return self._scope(given, given.name, given.original_name_scope, reuse or False)
 
@@ -502,12 +507,12 @@ class variable_scope:
             reuse = False
         return VariableScope(reuse, name, name_scope=names, **chosen)
 
-    def _leave(self, store, outer):
+    def _leave(self, scopes, outer):
         if self._counts is None:
-            store.close_below(self._prefix)
+            scopes.close_below(self._prefix)
         else:
-            store.scope_counts = self._counts
-        store.current = outer
+            scopes.scope_counts = self._counts
+        scopes.current = outer
 
 
 def _composed(inner, outer):

@@ -14,6 +14,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
@@ -48,7 +49,9 @@ class ScopeGuard {
 // blocks said so far), returns the device to record.
 using DeviceFunction = std::function<std::string(const Node&)>;
 
-// Not thread-safe: one thread builds; Python holds the GIL, sessions copy what they need.
+// Not thread-safe: one thread at a time; Python holds the GIL, sessions copy what they need.
+// Threads that take turns have a name scope each; the other blocks are the graph's, and seen by
+// all of them, as in TensorFlow.
 class Graph {
  public:
   explicit Graph(const Catalog& catalog);
@@ -97,8 +100,8 @@ class Graph {
 
   // --- Names and scopes -------------------------------------------------------------------------
 
-  // "" or "a/b" without the trailing slash.
-  const std::string& current_scope() const { return scope_; }
+  // "" or "a/b" without the trailing slash; of the calling thread.
+  const std::string& current_scope() const;
   // Enters `name` below the current scope, made unique. "" resets to the root; a name that ends in
   // "/" is entered as it is (re-entering). After the call current_scope() is the new scope.
   [[nodiscard]] ScopeGuard name_scope(std::string_view name);
@@ -170,6 +173,7 @@ class Graph {
   Error unknown_op(std::string_view op, const std::string& location) const;
 
   static std::string name_key(std::string_view name);
+  void set_scope(std::thread::id thread, std::string scope);
   ScopeGuard push_device(DeviceEntry entry);
   ScopeGuard push_controls(Controls controls);
   std::span<Controls> active_controls();
@@ -181,8 +185,8 @@ class Graph {
   const Catalog& catalog_;
   std::vector<std::unique_ptr<Node>> nodes_;
   std::unordered_map<std::string, Node*> by_name_;
-  std::unordered_map<std::string, int> names_in_use_;  // lower-cased, as TensorFlow counts
-  std::string scope_;
+  std::unordered_map<std::string, int> names_in_use_;        // lower-cased, as TensorFlow counts
+  std::unordered_map<std::thread::id, std::string> scopes_;  // of threads that are in one
   std::vector<DeviceEntry> devices_;
   std::vector<Controls> controls_;
   std::vector<Node*> colocation_;

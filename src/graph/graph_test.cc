@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <thread>
+
 #include "graph/test_rows.h"
 
 namespace capstan::testing {
@@ -12,6 +14,7 @@ using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 
 std::vector<std::string> names(const std::vector<Node*>& nodes) {
   std::vector<std::string> out;
@@ -313,6 +316,28 @@ TEST(Graph, NamesTheNearestOpsForOneItLacks) {
   EXPECT_THAT(
       error_of([&] { g.add("Matmul", {}); }),
       AllOf(HasSubstr("Unimplemented"), HasSubstr("no op 'Matmul'; the nearest are MatMul")));
+}
+
+TEST(Graph, GuessesNoOpForANameThatIsNearNone) {
+  Graph g(test_catalog());
+  EXPECT_THAT(error_of([&] { g.add("NonMaxSuppression", {}); }), Not(HasSubstr("nearest")));
+}
+
+TEST(Graph, HasAScopeOfNamesForEachThread) {
+  Graph g(test_catalog());
+  auto scope = g.name_scope("main");
+  std::string elsewhere, inner;
+  std::thread other([&] {
+    elsewhere = g.unique_name("c");
+    auto own = g.name_scope("own");
+    inner = g.unique_name("c");
+    scope.close();  // of the thread that entered it
+    EXPECT_EQ(g.current_scope(), "own");
+  });
+  other.join();
+  EXPECT_EQ(elsewhere, "c");
+  EXPECT_EQ(inner, "own/c");
+  EXPECT_EQ(g.current_scope(), "");
 }
 
 TEST(Graph, RefusesValuesOfAnotherGraph) {

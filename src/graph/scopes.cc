@@ -51,8 +51,24 @@ std::string Graph::name_key(std::string_view name) {
   return key;
 }
 
+const std::string& Graph::current_scope() const {
+  static const std::string root;
+  auto found = scopes_.find(std::this_thread::get_id());
+  return found == scopes_.end() ? root : found->second;
+}
+
+void Graph::set_scope(std::thread::id thread, std::string scope) {
+  // Ids are used again: a thread that ends must leave nothing behind.
+  if (scope.empty()) {
+    scopes_.erase(thread);
+  } else {
+    scopes_[thread] = std::move(scope);
+  }
+}
+
 std::string Graph::unique_name(std::string_view name, bool mark) {
-  std::string full = scope_.empty() ? std::string(name) : fmt::format("{}/{}", scope_, name);
+  const std::string& scope = current_scope();
+  std::string full = scope.empty() ? std::string(name) : fmt::format("{}/{}", scope, name);
   std::string base = name_key(full);
   auto used = names_in_use_.find(base);
   int number = used == names_in_use_.end() ? 0 : used->second;
@@ -65,14 +81,14 @@ std::string Graph::unique_name(std::string_view name, bool mark) {
 }
 
 ScopeGuard Graph::name_scope(std::string_view name) {
-  std::string outer = scope_;
-  if (name.empty()) {
-    scope_.clear();
-  } else {
-    check_scope_name(name, scope_.empty());
-    scope_ = name.ends_with('/') ? std::string(name.substr(0, name.size() - 1)) : unique_name(name);
+  std::string outer = current_scope(), inner;
+  if (!name.empty()) {
+    check_scope_name(name, outer.empty());
+    inner = name.ends_with('/') ? std::string(name.substr(0, name.size() - 1)) : unique_name(name);
   }
-  return ScopeGuard([this, outer] { scope_ = outer; });
+  const std::thread::id thread = std::this_thread::get_id();
+  set_scope(thread, std::move(inner));
+  return ScopeGuard([this, thread, outer] { set_scope(thread, outer); });
 }
 
 // --- Devices and colocation ----------------------------------------------------------------------
@@ -96,7 +112,9 @@ ScopeGuard Graph::no_device() { return push_device({.clears = true}); }
 
 // Innermost first. A function replaces what inner blocks said (it was shown that); text only adds.
 void Graph::apply_devices(Node& node) {
-  for (auto entry = devices_.rbegin(); entry != devices_.rend() && !entry->clears; ++entry) {
+  // A function may be the program's, in which another thread can enter or leave a block.
+  const std::vector<DeviceEntry> devices = devices_;
+  for (auto entry = devices.rbegin(); entry != devices.rend() && !entry->clears; ++entry) {
     if (entry->function) {
       node.device_ = entry->function(node);
     } else if (node.device_.empty()) {
