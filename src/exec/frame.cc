@@ -217,8 +217,10 @@ void Frame::run_read(Unit& unit) {
   Tensor live = loan ? loan->value() : variable.value();
   const Shape& foreseen = layout_.values[size_t(layout_.value_of(*unit.node, 0))].shape;
   if (foreseen.fully_defined() && !(foreseen == live.shape())) {
-    throw failed_precondition("variable '{}' holds a value of shape {} where the graph says {}",
-                              variable.name(), live.shape(), foreseen);
+    throw failed_precondition(
+        "variable '{}' took a value of shape {}, where its node says {}, while a step was about to "
+        "read it: let one of the two wait for the other",
+        variable.name(), live.shape(), foreseen);
   }
   if (loan)
     run_.loans.push_back(std::move(*loan));

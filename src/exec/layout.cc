@@ -25,12 +25,24 @@ bool needs_shapes_only(const Node& node) {
          node.op() == "ShapeN";
 }
 
+// Whether a write of this piece may give a variable another shape than its node declares.
+bool reshapes_variables(const Piece& piece) {
+  for (int id = 0; id < piece.graph->size(); ++id) {
+    const Node& node = piece.graph->node(id);
+    if (node.op() != "Assign" || node.attrs().get<bool>("validate_shape")) continue;
+    const Shape& declared = node.input(0).shape();
+    if (declared.fully_defined() && !(declared == node.input(1).shape())) return true;
+  }
+  return false;
+}
+
 class LayoutMaker {
  public:
   LayoutMaker(const Piece& piece, std::vector<Shape> inputs, RunContext& run,
               const ProgramOptions& options)
       : piece_(piece), run_(run), options_(options), layout_(std::make_unique<Layout>()) {
     layout_->inputs = std::move(inputs);
+    layout_->reshaped = run.task->variables.reshaped() || reshapes_variables(piece);
     number_values();
   }
 
@@ -99,7 +111,8 @@ class LayoutMaker {
 
   Shape input_shape(const Node& node, int i) {
     const Node* variable = variable_input(node, i);
-    return variable ? variable->output_shape(0) : value(node.input(i)).shape;
+    if (!variable) return value(node.input(i)).shape;
+    return layout_->reshaped ? Shape::unknown() : variable->output_shape(0);
   }
 
   const Tensor* constant_input(const Node& node, int i) {

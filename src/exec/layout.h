@@ -44,6 +44,7 @@ struct Step {
 struct Layout {
   std::vector<Shape> inputs;     // what it was made for
   bool dynamic = false;          // made for any shapes: nothing laid out but what is static
+  bool reshaped = false;         // made for variables of any shape, whatever their nodes declare
   std::vector<Value> values;     // by value number
   std::vector<int> first_value;  // by node id: number of its output 0
   std::vector<Step> steps;

@@ -69,6 +69,7 @@ class ProgramImpl : public Program {
   struct Slot {
     std::unique_ptr<Layout> layout;
     std::vector<std::unique_ptr<Frame>> idle;
+    bool any = false;  // made for inputs of any shape
   };
 
   void prepare(const Node& node) {
@@ -110,7 +111,13 @@ class ProgramImpl : public Program {
     }
   }
 
-  static bool fits(const Layout& layout, std::span<const Tensor> inputs) {
+  // Whether it foresees the shapes of variables, of which some are no longer those declared.
+  bool outdated(const Layout& layout) const {
+    return !layout.reshaped && task_->variables.reshaped();
+  }
+
+  bool fits(const Layout& layout, std::span<const Tensor> inputs) const {
+    if (outdated(layout)) return false;
     for (size_t i = 0; i < inputs.size(); ++i) {
       if (!(layout.inputs[i] == inputs[i].shape())) return false;
     }
@@ -154,25 +161,32 @@ class ProgramImpl : public Program {
     for (auto& slot : slots_) {
       if (fits(*slot->layout, inputs)) return *(last_ = slot.get());
     }
-    check_shapes(inputs);
-    if (slots_.size() >= kMaxLayouts) return dynamic_slot();
+    if (slots_.size() >= kMaxLayouts) return dynamic_slot(as_declared(inputs));
     std::vector<Shape> shapes;
     for (const Tensor& t : inputs) shapes.push_back(t.shape());
     slots_.push_back(std::make_unique<Slot>(Slot{layout_for(std::move(shapes)), {}}));
     return *(last_ = slots_.back().get());
   }
 
-  void check_shapes(std::span<const Tensor> inputs) const {
+  // A variable of another task may have taken another shape than its node declares, and with it all
+  // that is made of its value.
+  bool as_declared(std::span<const Tensor> inputs) const {
     for (size_t i = 0; i < inputs.size(); ++i) {
-      if (inputs[i].shape().compatible_with(declared_[i])) continue;
-      throw invalid_argument("input {} of a segment has shape {} where {} was declared", i,
-                             inputs[i].shape(), declared_[i]);
+      if (!inputs[i].shape().compatible_with(declared_[i])) return false;
     }
+    return true;
   }
 
-  Slot& dynamic_slot() {
-    if (!dynamic_) dynamic_ = std::make_unique<Slot>(Slot{layout_for(declared_), {}});
-    return *dynamic_;
+  // Kept apart from the slots of given shapes: frames point to the slot that they came from.
+  Slot& dynamic_slot(bool as_declared) {
+    for (auto& slot : dynamic_) {
+      if (!outdated(*slot->layout) && (as_declared || slot->any)) return *slot;
+    }
+    std::vector<Shape> shapes = declared_;
+    if (!as_declared) shapes.assign(declared_.size(), Shape::unknown());
+    dynamic_.push_back(
+        std::make_unique<Slot>(Slot{layout_for(std::move(shapes)), {}, !as_declared}));
+    return *dynamic_.back();
   }
 
   std::unique_ptr<Layout> layout_for(std::vector<Shape> shapes) {
@@ -239,7 +253,7 @@ class ProgramImpl : public Program {
   std::atomic<uint64_t> runs_{0};
   std::mutex mutex_;  // guards the slots
   std::vector<std::unique_ptr<Slot>> slots_;
-  std::unique_ptr<Slot> dynamic_;
+  std::vector<std::unique_ptr<Slot>> dynamic_;
   Slot* last_ = nullptr;
 };
 

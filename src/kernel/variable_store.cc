@@ -141,6 +141,7 @@ void VariableStore::reset(const std::vector<std::string>& containers) {
   std::erase_if(variables_, [&](const auto& item) {
     return containers.empty() || std::ranges::count(containers, item.first.first) > 0;
   });
+  if (variables_.empty()) reshaped_.store(false, std::memory_order_release);
 }
 
 }  // namespace capstan

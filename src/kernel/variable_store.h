@@ -126,7 +126,13 @@ class VariableStore {
   // Forgets the variables of these containers (all when empty).
   void reset(const std::vector<std::string>& containers);
 
+  // Once a variable takes a value of another shape than its node declares, steps no longer trust
+  // what nodes declare.
+  void note_reshaped() { reshaped_.store(true, std::memory_order_release); }
+  bool reshaped() const { return reshaped_.load(std::memory_order_acquire); }
+
  private:
+  std::atomic<bool> reshaped_{false};
   mutable std::mutex mutex_;
   std::map<std::pair<std::string, std::string>, std::shared_ptr<Variable>> variables_;
 };

@@ -110,7 +110,11 @@ void assign(KernelContext& c) {
   const auto& state = c.state<AssignState>();
   Variable& variable = c.variable(0);
   const WriteLocks locks(c, {0}, state.locks);
-  if (state.validate) check_assign(state, variable, c.in(1).shape());
+  if (state.validate) {
+    check_assign(state, variable, c.in(1).shape());
+  } else if (!state.declared.compatible_with(c.in(1).shape())) {
+    c.task().variables.note_reshaped();
+  }
   variable.assign(c.in(1), *c.task().variable_memory, c.loans());
 }
 

@@ -212,3 +212,43 @@ def test_a_variable_may_be_assigned_another_shape(place, initialized):
             sess.run(put.op, {x: value})
             assert sess.run(shape).tolist() == list(value.shape)
             assert sess.run(total) == value.size and sess.run(v).shape == value.shape
+
+
+@pytest.mark.parametrize("where", ["ps", "worker"])
+def test_a_variable_that_took_another_shape_is_read_as_it_is(place, initialized, where):
+    v = variable(place, [1.0, 2.0])
+    given = tf.placeholder(tf.float32)
+    reshape = tf.assign(v, given, validate_shape=False)
+    with tf.device(getattr(place, where)()):
+        made = [v.read_value(), v * 2.0, tf.square(v) + 1.0, tf.reshape(v, [-1]), v[1:], tf.expand_dims(v, 0)]
+        with tf.control_dependencies([reshape]):
+            after = v.read_value() * 10.0
+
+    def values(sess):
+        return [value.tolist() for value in sess.run(made)]
+
+    with initialized() as sess:
+        assert values(sess) == [[1, 2], [2, 4], [2, 5], [1, 2], [2], [[1, 2]]]
+        assert sess.run(reshape, {given: [1.0, 2.0, 3.0]}).tolist() == [1, 2, 3]
+        assert values(sess) == [[1, 2, 3], [2, 4, 6], [2, 5, 10], [1, 2, 3], [2, 3], [[1, 2, 3]]]
+        assert sess.run(v).tolist() == [1, 2, 3]
+        assert sess.run(after, {given: [[1.0, 2.0]]}).tolist() == [[10, 20]]
+        assert sess.run(after, {given: 7.0}) == 70.0
+        assert sess.run(made[1]) == 14.0
+
+
+def test_an_assignment_that_looks_at_shapes_looks_at_the_present_one(place, initialized):
+    v = variable(place, [1.0, 2.0])
+    given = tf.placeholder(tf.float32)
+    reshape, strict, add = tf.assign(v, given, validate_shape=False), tf.assign(v, given), v.assign_add(given)
+    with initialized() as sess:
+        sess.run(reshape, {given: [1.0, 2.0, 3.0]})
+        for wrong in ([1.0, 2.0], [1.0, 2.0, 3.0, 4.0]):
+            with pytest.raises(tf.errors.InvalidArgumentError, match="Assign requires shapes"):
+                sess.run(strict, {given: wrong})
+        with pytest.raises(tf.errors.InvalidArgumentError, match="Assign requires shapes"):
+            sess.run(v.initializer)
+        assert sess.run(strict, {given: [4.0, 5.0, 6.0]}).tolist() == [4, 5, 6]
+        assert sess.run(add, {given: [1.0, 1.0, 1.0]}).tolist() == [5, 6, 7]
+        with pytest.raises(ValueError, match="shape"):
+            tf.assign(v, [1.0, 2.0, 3.0])
