@@ -115,6 +115,9 @@ def IsDirectory(dirname):
 
 
 def MakeDirs(dirname):
+    """Nothing for "", the current folder: what os.path.dirname() makes of a name without one."""
+    if not dirname:
+        return
     with _translated(dirname):
         _os.makedirs(_path(dirname), exist_ok=True)
 

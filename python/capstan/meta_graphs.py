@@ -2,7 +2,7 @@
 
 import os
 
-from capstan import _capstan, about, logs, protos
+from capstan import _capstan, about, gfile, logs, protos
 from capstan import graph as graphs
 from capstan.importer import mapped_inputs
 from capstan.messages import Message
@@ -68,7 +68,7 @@ def write_graph_with_shapes(graph, logdir, name):
 
 
 def _write_graph(content, logdir, name, as_text):
-    os.makedirs(logdir, exist_ok=True)
+    gfile.MakeDirs(logdir)
     path = os.path.join(logdir, name)
     (_capstan.write_graph_text if as_text else _capstan.write_file)(path, content)
     return path
@@ -158,7 +158,7 @@ def export_meta_graph(
             node.device = ""
         content = meta.SerializeToString()
     if filename:
-        os.makedirs(os.path.dirname(filename) or ".", exist_ok=True)
+        gfile.MakeDirs(os.path.dirname(filename))
         _capstan.write_file(filename, str(meta).encode() if as_text else content)
     return meta
 

@@ -3,7 +3,7 @@
 import os
 import time
 
-from capstan import _capstan, errors, logs, protos
+from capstan import _capstan, errors, gfile, logs, protos
 from capstan import global_step as global_steps
 from capstan import graph as graphs
 from capstan.checkpoints import checkpoint_exists, get_checkpoint_mtimes
@@ -135,7 +135,7 @@ class Saver:
         prefix = self._prefix(sess, os.fspath(save_path), global_step, latest_filename)
         written = None if self._is_empty else self._write_variables(sess, prefix)
         if write_meta_graph:
-            os.makedirs(os.path.dirname(prefix) or ".", exist_ok=True)
+            gfile.MakeDirs(os.path.dirname(prefix))
             content = meta_graph_bytes(sess.graph, self.saver_def)
             _capstan.write_file("%s.%s" % (prefix, meta_graph_suffix), content)
         if write_state and written is not None:

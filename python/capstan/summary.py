@@ -160,7 +160,7 @@ class FileWriter:
         """A closed writer goes on in a new file."""
         if self._closed:
             suffix, max_queue, flush_secs = self._options
-            self._events = _capstan.EventWriter(self._logdir or ".", suffix, max_queue, flush_secs)
+            self._events = _capstan.EventWriter(self._logdir, suffix, max_queue, flush_secs)
             self._closed = False
 
     def _open(self):

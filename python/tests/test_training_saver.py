@@ -27,6 +27,16 @@ def test_what_was_saved_is_restored(model, tmp_path):
     assert model.run("a:0").tolist() == [1.0, 2.0] and model.run("b:0") == 7
 
 
+def test_a_name_without_a_folder_is_saved_in_the_current_one(model, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert tf.train.Saver().save(model, "model") == "model"
+    assert tf.train.latest_checkpoint("") == tf.train.latest_checkpoint(".")[2:] == "model"
+    assert tf.train.write_graph(model.graph, "", "graph.pbtxt") == "graph.pbtxt"
+    tf.gfile.MakeDirs("")
+    tf.train.Saver().restore(model, "model")
+    assert {"checkpoint", "model.index", "model.meta", "graph.pbtxt"} < set(os.listdir(tmp_path))
+
+
 def test_the_step_may_be_a_tensor_and_may_be_padded(model, tmp_path):
     step = tf.Variable(12, name="global_step")
     model.run(step.initializer)

@@ -119,6 +119,8 @@ TEST(PosixFiles, FailedAtomicWritesLeaveNothing) {
             Code::kNotFound);
 }
 
+TEST(PosixFiles, MakesNothingForTheCurrentFolder) { EXPECT_NO_THROW(posix_files().make_dirs("")); }
+
 TEST(PosixFiles, KnowsFileUrlsAndRefusesOtherSchemes) {
   std::string path = ::testing::TempDir() + "capstan_url";
   write_atomically(posix_files(), path, "x");

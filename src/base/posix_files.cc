@@ -226,6 +226,7 @@ class PosixFiles : public Files {
   }
 
   void make_dirs(const std::string& dir) override {
+    if (dir.empty()) return;  // of a name without a folder: the current one
     std::error_code error;
     std::filesystem::create_directories(local(dir), error);
     if (error) fail("make the folder", dir, error.value());
