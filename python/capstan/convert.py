@@ -51,10 +51,16 @@ def _from_numpy(array, dtype):
     return array if dtype is None else array.astype(dtype.as_numpy_dtype, copy=False)
 
 
+def _text(value):
+    if isinstance(value, (str, bytes)):
+        return value.encode() if isinstance(value, str) else bytes(value)
+    if isinstance(value, (list, tuple)):
+        raise ValueError("cannot make a tensor of lists of different lengths, as of %r" % (value,))
+    raise _misfit(value, dtypes.string)
+
+
 def _strings(array):
-    flat = [
-        text.encode() if isinstance(text, str) else bytes(text) for text in array.ravel().tolist()
-    ]
+    flat = [_text(value) for value in array.ravel().tolist()]
     out = np.empty(len(flat), dtype=object)
     out[:] = flat
     return out.reshape(array.shape)
@@ -89,10 +95,13 @@ def _leaves(value):
 def _check_python(value, dtype):
     for leaf in _leaves(value):
         if not _fits(leaf, dtype):
-            raise TypeError(
-                "Expected %s, got %r of type '%s' instead."
-                % (dtype.name, leaf, type(leaf).__name__)
-            )
+            raise _misfit(leaf, dtype)
+
+
+def _misfit(value, dtype):
+    return TypeError(
+        "Expected %s, got %r of type '%s' instead." % (dtype.name, value, type(value).__name__)
+    )
 
 
 def _fits(leaf, dtype):

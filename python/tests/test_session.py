@@ -308,6 +308,23 @@ def test_a_scalar_of_numpy_keeps_its_last_zeros_when_it_is_fed(sess):
     assert sess.run(fed, {fed: np.str_("a\0")}) == b"a\0"
 
 
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        [b"a", 5],
+        [b"a", None],
+        [b"a", bytearray(b"b")],
+        [np.array(b"a", dtype=object)],
+        [[b"a"], [b"b", b"c"]],
+        np.array([b"a", 5], dtype=object),
+    ],
+)
+def test_a_constant_of_text_holds_nothing_but_text(wrong):
+    for given in ({}, {"dtype": tf.string}):
+        with pytest.raises((TypeError, ValueError), match="Expected string|cannot make a tensor"):
+            tf.constant(wrong, **given)
+
+
 @pytest.mark.parametrize("wrong", [5, [b"a", 5], [b"a", None], bytearray(b"a\0"), [[b"a"], [b"b", b"c"]]])
 def test_what_is_no_text_is_not_fed_as_text(sess, wrong):
     fed = tf.placeholder(tf.string)
