@@ -112,7 +112,9 @@ class FrameReader {
   size_t target_ = 0;
   struct Strings {
     size_t tensor;
-    std::string bytes;
+    Shape shape;
+    std::unique_ptr<char[]> data;  // not touched before bytes come: pages are taken as they do
+    size_t bytes;
   };
   std::vector<Strings> strings_;
 };

@@ -135,9 +135,11 @@ void FrameReader::begin_tensor(const TensorDescriptor& d) {
   } else if (d.shared) {
     message_.tensors.push_back(shared_->resolve(d));
   } else if (d.dtype == DType::kString) {
-    message_.tensors.emplace_back(d.dtype, d.shape);
-    strings_.push_back({message_.tensors.size() - 1, std::string(d.bytes, '\0')});
-    targets_.push_back({strings_.back().bytes.data(), d.bytes});
+    // The strings themselves are made when all their bytes are here.
+    auto data = std::make_unique_for_overwrite<char[]>(d.bytes);
+    targets_.push_back({data.get(), d.bytes});
+    strings_.push_back({message_.tensors.size(), d.shape, std::move(data), d.bytes});
+    message_.tensors.emplace_back();
   } else {
     Tensor tensor = pool_ ? pool_->take(d.dtype, d.shape) : Tensor(d.dtype, d.shape);
     if (ticket_) tensor = holding_ticket(std::move(tensor));
@@ -199,8 +201,8 @@ bool FrameReader::fill(ByteStream& stream) {
 
 void FrameReader::decode_strings() {
   for (const Strings& strings : strings_) {
-    Tensor& tensor = message_.tensors[strings.tensor];
-    std::string_view lengths = strings.bytes;
+    Tensor tensor(DType::kString, strings.shape);
+    std::string_view lengths(strings.data.get(), strings.bytes);
     std::string_view bytes = lengths.substr(size_t(tensor.size()) * sizeof(uint64_t));
     for (int64_t i = 0; i < tensor.size(); ++i) {
       auto one = take_bytes(bytes, *take_fixed64(lengths));
@@ -208,6 +210,7 @@ void FrameReader::decode_strings() {
       tensor.data<std::string>()[i] = *one;
     }
     if (!bytes.empty()) throw data_loss("{} sent strings that are shorter than their bytes", peer_);
+    message_.tensors[strings.tensor] = std::move(tensor);
   }
   strings_.clear();
 }

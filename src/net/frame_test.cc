@@ -3,8 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstring>
+#include <fstream>
 
 namespace capstan {
 namespace {
@@ -69,6 +72,13 @@ Message decoded(std::string bytes, size_t piece = 1 << 20, FrameLimits limits = 
   while (!reader.next(in, out)) {
   }
   return out;
+}
+
+int64_t resident_bytes() {
+  std::ifstream statm("/proc/self/statm");
+  int64_t size = 0, resident = 0;
+  statm >> size >> resident;
+  return resident * sysconf(_SC_PAGESIZE);
 }
 
 Message sample() {
@@ -180,6 +190,39 @@ TEST(Frame, RefusesStringsThatDoNotFillTheirBytes) {
   }
   bytes[lengths + 7] = char(0xff);
   expect_refused(bytes, Code::kDataLoss, "strings");
+}
+
+TEST(Frame, TakesNoMemoryForStringsBeforeTheirBytesCome) {
+  std::string descriptors;
+  constexpr uint64_t kBytes = 1 << 30;
+  for (int64_t count : {int64_t(1), int64_t(kBytes / 8), int64_t(1)}) {
+    TensorDescriptor d{.dtype = DType::kString, .shape = Shape{count}, .bytes = kBytes};
+    put_descriptor(descriptors, d);
+  }
+  std::string bytes;
+  put_header(bytes, {.type = 17,
+                     .tensors = 3,
+                     .descriptor_bytes = uint32_t(descriptors.size()),
+                     .payload_bytes = 3 * kBytes});
+  int64_t before = resident_bytes(), most = 0;
+  Pieces in(1 << 20, bytes + descriptors + std::string(1000, '\0'));
+  FrameReader reader({}, "ps/0", nullptr);
+  Message out;
+  try {
+    while (!reader.next(in, out)) most = std::max(most, resident_bytes());
+    FAIL() << "it cannot be whole";
+  } catch (const Error& e) {
+    EXPECT_EQ(e.message(), "the end");
+  }
+  EXPECT_LT(most - before, 100 << 20);
+}
+
+TEST(Message, AnErrorOfAPeerHoldsNoControlCharacters) {
+  Message reply = error_reply({}, Error(Code::kInternal, "bad \x1b]0;title\x07", "op\r", "\x9b"));
+  Error error = error_of(reply);
+  EXPECT_EQ(error.message(), "bad \\x1b]0;title\\x07");
+  EXPECT_EQ(error.op(), "op\\x0d");
+  EXPECT_EQ(error.task(), "\\x9b");
 }
 
 TEST(Frame, RefusesGarbage) {

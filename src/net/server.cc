@@ -123,11 +123,22 @@ struct ServerLoop::Impl {
       if (fd) {
         admit(std::move(fd), from.kind);
       } else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
-        return pause_accepting(from, errno);
+        const int error = errno;
+        if (!make_room()) return pause_accepting(from, error);
       } else if (errno != ECONNABORTED && errno != EINTR) {
         return;
       }
     }
+  }
+
+  // Idle connections of strangers must not shut out who belongs here.
+  bool make_room() {
+    if (context.unproven.empty()) return false;
+    ServerPeer& oldest = *context.unproven.begin()->second;
+    oldest.shut(resource_exhausted(
+        "{} did not prove itself before others came, and all {} connections were taken",
+        oldest.name(), peers.size()));
+    return true;
   }
 
   // Out of descriptors: those who wait stay in the kernel's queue for a moment.
@@ -144,7 +155,7 @@ struct ServerLoop::Impl {
     if (kind == TransportKind::kUnix && !same_user(fd.get())) {
       return refuse(permission_denied("{} belongs to another user", where));
     }
-    if (peers.size() >= context.options.max_connections) {
+    if (peers.size() >= context.options.max_connections && !make_room()) {
       return refuse(resource_exhausted("{} is one connection too many: the limit is {}", where,
                                        context.options.max_connections));
     }
@@ -158,9 +169,7 @@ struct ServerLoop::Impl {
     }
   }
 
-  void refuse(const Error& why) {
-    if (context.options.on_refused) context.options.on_refused(why);
-  }
+  void refuse(const Error& why) { context.refusals.add(why); }
 
   ServerContext context;
   Listener tcp, unix_;

@@ -24,6 +24,7 @@ struct ServerOptions {
   Identity self = {};
   ChannelOptions channel = {};
   std::chrono::milliseconds handshake_time{10'000};
+  // When a newcomer finds them all taken, the oldest that has not proved itself yet gives way.
   size_t max_connections = 4096;
   // Bytes that may wait for one peer. Beyond the first nothing more is read from it; beyond the
   // second, which only answers to calls already taken can reach, it is dropped.
@@ -32,8 +33,10 @@ struct ServerOptions {
   // Bytes of large messages that are received, or worked on, at the same time; a peer that would go
   // beyond waits for its turn, though not longer than a second while others make it wait.
   size_t receive_bytes = 64u << 20;
-  // Told of connections that ended before they were open.
+  // Told of connections that ended before they were open: of the first at once, then once per
+  // period of how many there were.
   std::function<void(const Error&)> on_refused = {};
+  std::chrono::milliseconds refusal_period{10'000};
 };
 
 // The handler outlives the server; the server is destroyed on the thread that ran it, or after that

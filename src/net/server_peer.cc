@@ -43,6 +43,7 @@ void ServerPeer::start() {
                      where_, context_.random);
   interest_ = EPOLLIN;
   context_.loop.add(fd(), interest_, this);
+  context_.unproven.emplace(id_, this);
   std::weak_ptr<ServerPeer> weak = shared_from_this();
   handshake_timer_ =
       context_.loop.at(context_.loop.now() + context_.options.handshake_time, [weak] {
@@ -111,6 +112,7 @@ void ServerPeer::after_handshake() {
 
 void ServerPeer::open(std::unique_ptr<Channel> channel) {
   context_.loop.cancel(handshake_timer_);
+  context_.unproven.erase(id_);
   {
     std::lock_guard lock(out_mutex_);
     channel_ = std::move(channel);
@@ -287,6 +289,7 @@ void ServerPeer::shut(const Error& why) {
   context_.loop.cancel(handshake_timer_);
   context_.loop.cancel(patience_);
   context_.loop.remove(fd(), this);
+  context_.unproven.erase(id_);
   {
     std::lock_guard lock(out_mutex_);
     channel_.reset();
@@ -298,8 +301,8 @@ void ServerPeer::shut(const Error& why) {
   context_.forget(this);
   if (was_open) {
     context_.handler.on_close(self, why);
-  } else if (context_.options.on_refused) {
-    context_.options.on_refused(why);
+  } else {
+    context_.refusals.add(why);
   }
 }
 

@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <deque>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -13,6 +14,7 @@
 
 #include "net/epoll_loop.h"
 #include "net/receive_budget.h"
+#include "net/refusals.h"
 #include "net/server.h"
 
 namespace capstan {
@@ -29,6 +31,8 @@ struct ServerContext {
   std::function<void(ServerPeer*)> forget;  // drops the server's reference
   std::shared_ptr<ReceiveBudget> budget;
   std::vector<std::weak_ptr<ServerPeer>> starved;  // wait for the budget; loop thread
+  std::map<uint64_t, ServerPeer*> unproven = {};   // by id: the oldest first
+  Refusals refusals{loop, options.on_refused, options.refusal_period};
 };
 
 class ServerPeer final : public Peer,

@@ -10,7 +10,10 @@
 #include <sys/wait.h>
 
 #include <ctime>
+#include <vector>
 
+#include "net/epoll_loop.h"
+#include "net/refusals.h"
 #include "net/socket.h"
 #include "net/test_server.h"
 
@@ -136,6 +139,46 @@ TEST(Server, HoldsItsLimitOfConnections) {
   auto a = server.connect(), b = server.connect();
   Fd third = raw_connection(server.address());
   EXPECT_TRUE(closed_by_peer(third.get()));
+}
+
+TEST(Server, TheOldestThatHasNotProvedItselfGivesWayToANewcomer) {
+  TestServer server(echo, {.max_connections = 3});
+  auto known = server.connect();
+  Fd oldest = raw_connection(server.address()), idle = raw_connection(server.address());
+  ASSERT_TRUE(eventually([&] { return server.connections() == 3; }));
+  expect_still_serving(server);
+  EXPECT_TRUE(closed_by_peer(oldest.get()));
+  known->send({.type = kTestMessage, .call = 1}, soon());
+  EXPECT_EQ(known->receive(soon()).call, 1u);
+}
+
+TEST(Server, TellsOfManyRefusalsInOneLine) {
+  std::vector<std::string> told;
+  TestServer server(echo, {.on_refused = [&](const Error& e) { told.push_back(e.message()); },
+                           .refusal_period = std::chrono::hours(1)});
+  for (int i = 0; i < 50; ++i) {
+    Fd fd = raw_connection(server.address());
+    send_all(fd.get(), "GET / HTTP/1.1\r\n\r\n");
+    ASSERT_TRUE(closed_by_peer(fd.get()));
+  }
+  server.stop();
+  EXPECT_EQ(told.size(), 1u);
+}
+
+TEST(Refusals, TheNextLineSaysHowManyThereWere) {
+  EpollLoop loop;
+  std::vector<std::string> told;
+  auto tell = [&](const Error& e) {
+    told.push_back(e.message());
+    if (told.size() == 2) loop.stop();
+  };
+  Refusals refusals(loop, tell, std::chrono::milliseconds(20));
+  loop.post([&] {
+    for (int i = 0; i < 8; ++i) refusals.add(unavailable("stranger {} left", i));
+  });
+  loop.run();
+  EXPECT_THAT(told, testing::ElementsAre("stranger 0 left",
+                                         "stranger 7 left (one of 7 within 0.02 s)"));
 }
 
 TEST(Server, NamesAPortThatIsInUse) {

@@ -60,6 +60,10 @@ class TestServer final : public Handler {
     return done.get_future().get();
   }
 
+  size_t connections() {
+    return on_loop([this] { return server_->connections(); });
+  }
+
   std::unique_ptr<Lane> connect(LaneOptions options = {}) const {
     if (options.self.name.empty()) options.self = test_identity("client/0");
     return capstan::connect(
