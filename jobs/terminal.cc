@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <chrono>
 
+#include "base/printable.h"
 #include "jobs/report_table.h"
 
 namespace capstan::jobs {
@@ -60,7 +61,10 @@ void Terminal::started(const TaskReport& task) {
   colours_.emplace(task.task, kColours[colours_.size() % kColours.size()]);
 }
 
-void Terminal::log(const TaskId& task, std::string_view line) { show(prefix(task), line); }
+// What the task prints is its own, but may quote a peer.
+void Terminal::log(const TaskId& task, std::string_view line) {
+  show(prefix(task), printable_with_colours(line));
+}
 
 void Terminal::progress(const TaskId&, const Progress& progress) {
   progress_.step = std::max(progress_.step, progress.step);
@@ -76,7 +80,7 @@ void Terminal::ended(const TaskReport& task) {
   }
 }
 
-void Terminal::note(std::string_view text) { show("[capstan] ", text); }
+void Terminal::note(std::string_view text) { show("[capstan] ", printable(text)); }
 
 void Terminal::tick() {
   double time = now();
@@ -115,13 +119,14 @@ void Terminal::finish(const JobReport& report) {
   if (report.cause && !report.last_lines.empty()) {
     const TaskReport& cause = report.tasks[*report.cause];
     write(options_.err, fmt::format("\nlast lines of {}:\n", cause.task.name()));
-    for (const std::string& line : report.last_lines) write(options_.err, "  " + line + "\n");
+    for (const std::string& line : report.last_lines)
+      write(options_.err, "  " + printable_with_colours(line) + "\n");
   }
   write(options_.out, "\n" + report_table(report.tasks));
   if (!report.reason.empty()) {
     write(options_.err, fmt::format("capstan: {}\n", report.reason));
     if (report.cause && !report.tasks[*report.cause].error.empty()) {
-      write(options_.err, fmt::format("  {}\n", report.tasks[*report.cause].error));
+      write(options_.err, fmt::format("  {}\n", printable(report.tasks[*report.cause].error)));
     }
   }
   if (!report.log_dir.empty()) write(options_.err, fmt::format("logs: {}\n", report.log_dir));

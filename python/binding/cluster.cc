@@ -12,6 +12,7 @@
 #include <cstring>
 #include <thread>
 
+#include "base/log.h"
 #include "base/settings.h"
 #include "gil.h"
 #include "ops/catalog.h"
@@ -48,7 +49,7 @@ void start(ServerHandle* self, const Jobs& jobs, const std::string& job, int tas
   options.job = job;
   options.task = task;
   options.protocol = protocol;
-  options.on_notice = [](const std::string& line) { fmt::print(stderr, "capstan: {}\n", line); };
+  options.on_notice = print_notice;
   apply_settings(settings_from_environment(), options);
   new (self) ServerHandle();
   GilRelease release;

@@ -12,6 +12,7 @@
 #include <set>
 #include <thread>
 
+#include "base/log.h"
 #include "base/settings.h"
 #include "base/thread_pool.h"
 #include "cluster.h"
@@ -99,8 +100,6 @@ int threads_here(int asked) {
   return kernel_threads(settings.workers_on_host);
 }
 
-void notice(const std::string& line) { fmt::print(stderr, "capstan: {}\n", line); }
-
 void start(SessionHandle* self, nb::object graph, const std::string& target, nb::object server,
            std::vector<std::string> device_filters, int threads) {
   new (self) SessionHandle();
@@ -111,7 +110,7 @@ void start(SessionHandle* self, nb::object graph, const std::string& target, nb:
   options.device_filters = std::move(device_filters);
   options.threads = threads_here(threads);
   options.on_wait = [interrupt = self->interrupt] { interrupt->check(); };
-  options.on_notice = notice;
+  options.on_notice = print_notice;
   self->graph = graph;
   Graph& engine_graph = graph_handle(graph).graph;
   GilRelease release;

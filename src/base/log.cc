@@ -8,6 +8,7 @@
 #include <mutex>
 
 #include "base/error.h"
+#include "base/printable.h"
 
 namespace capstan {
 namespace {
@@ -100,7 +101,9 @@ LogLevel log_level_from_name(std::string_view name) {
 }
 
 LogSink stderr_sink() {
-  return [](std::string_view line) {
+  return [](std::string_view text) {
+    std::string safe = printable(text);
+    std::string_view line = safe;
     while (!line.empty()) {
       ssize_t written = ::write(STDERR_FILENO, line.data(), line.size());
       // A reader that is gone must not end the program that talks to it.
@@ -109,6 +112,8 @@ LogSink stderr_sink() {
     }
   };
 }
+
+void print_notice(const std::string& line) { stderr_sink()("capstan: " + line + "\n"); }
 
 struct Logger::Shared {
   std::mutex mutex;

@@ -26,8 +26,11 @@ LogLevel log_level_from_name(std::string_view name);
 
 // Receives each line with its newline; is called by one thread at a time and must not log itself.
 using LogSink = std::function<void(std::string_view line)>;
-// Each line in one write, so that lines of several processes do not mix.
+// Each line in one write, so that lines of several processes do not mix. Control characters that a
+// peer's text may hold never reach the terminal.
 LogSink stderr_sink();
+// One line of ours to stderr: "capstan: waiting for …".
+void print_notice(const std::string& line);
 
 struct LogOptions {
   LogLevel level = LogLevel::kInfo;  // what is below is dropped

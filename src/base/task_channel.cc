@@ -8,6 +8,8 @@
 #include <cmath>
 #include <utility>
 
+#include "base/printable.h"
+
 namespace capstan {
 namespace {
 
@@ -27,22 +29,6 @@ int adopt(int fd) {
   if (fd < 0 || getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &size) != 0) return -1;
   if (domain != AF_UNIX || fcntl(fd, F_SETFD, FD_CLOEXEC) != 0) return -1;
   return fd;
-}
-
-// Length of the UTF-8 sequence at the front, or 0 if there is none.
-size_t utf8_length(std::string_view text) {
-  auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
-  size_t length = byte(0) < 0x80   ? 1
-                  : byte(0) < 0xC2 ? 0
-                  : byte(0) < 0xE0 ? 2
-                  : byte(0) < 0xF0 ? 3
-                  : byte(0) < 0xF5 ? 4
-                                   : 0;
-  if (length > text.size()) return 0;
-  for (size_t i = 1; i < length; ++i) {
-    if ((byte(i) & 0xC0) != 0x80) return 0;
-  }
-  return length;
 }
 
 void append_ascii(std::string& out, char c) {

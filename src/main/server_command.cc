@@ -3,6 +3,7 @@
 #include <cstdio>
 
 #include "base/error.h"
+#include "base/log.h"
 #include "base/settings.h"
 #include "base/task_channel.h"
 #include "cluster/server.h"
@@ -18,7 +19,7 @@ TaskOptions task_options(const ServerOptions& options, const Settings& settings)
   task.cluster = ClusterSpec::from_json(options.cluster);
   task.job = options.job;
   task.task = options.task;
-  task.on_notice = [](const std::string& line) { fmt::print(stderr, "{}\n", line); };
+  task.on_notice = print_notice;
   apply_settings(settings, task);
   return task;
 }

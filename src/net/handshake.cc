@@ -3,6 +3,7 @@
 #include <openssl/crypto.h>
 
 #include "base/bytes.h"
+#include "base/printable.h"
 #include "net/hmac.h"
 
 namespace capstan {
@@ -28,14 +29,6 @@ bool take_text(std::string_view& in, std::string& out) {
   auto bytes = take_bytes(in, *size);
   if (bytes) out = *bytes;
   return bytes.has_value();
-}
-
-// A peer's name goes to logs and terminals: no control bytes.
-std::string printable(std::string text) {
-  for (char& c : text) {
-    if (uint8_t(c) < 0x20 || uint8_t(c) >= 0x7f) c = '?';
-  }
-  return text;
 }
 
 }  // namespace
@@ -80,7 +73,7 @@ void Handshake::on_record(uint8_t kind, std::string_view body) {
                  code == uint8_t(Code::kFailedPrecondition);
     throw Error(known ? Code(code) : Code::kUnavailable,
                 fmt::format("{} refused the connection: {}", peer_text(),
-                            printable(std::string(body.substr(1)))));
+                            printable(body.substr(1))));
   }
   if (state_ == State::kHello && kind == kHelloRecord) return on_hello(body);
   if (state_ == State::kProof && kind == kProofRecord) return on_proof(body);

@@ -1,6 +1,7 @@
 #include "net/message.h"
 
 #include "base/bytes.h"
+#include "base/printable.h"
 
 namespace capstan {
 namespace {
@@ -41,7 +42,9 @@ Error error_of(const Message& message) {
   }
   uint8_t number = uint8_t(code->front());
   bool known = number > 0 && number <= uint8_t(Code::kUnauthenticated);
-  return Error(known ? Code(number) : Code::kUnknown, text, op, task);
+  // From here on it is shown like our own.
+  return Error(known ? Code(number) : Code::kUnknown, printable(text), printable(op),
+               printable(task));
 }
 
 void throw_if_error(const Message& message) {

@@ -9,6 +9,7 @@
 #include <thread>
 #include <unordered_map>
 
+#include "base/log.h"
 #include "base/poster.h"
 #include "base/random.h"
 #include "cluster/server.h"
@@ -160,11 +161,7 @@ class Session::Impl {
     if (!options.on_notice && options.server) {
       options.on_notice = options.server->options().on_notice;
     }
-    if (!options.on_notice) {
-      options.on_notice = [](const std::string& text) {
-        std::fprintf(stderr, "capstan: %s\n", text.c_str());
-      };
-    }
+    if (!options.on_notice) options.on_notice = print_notice;
     return options;
   }
 

@@ -113,6 +113,43 @@ print(json.dumps([json.loads(os.environ["TF_CONFIG"]), json.loads(os.environ["CA
     assert logs["evaluator/0"][0]["task"] == {"type": "evaluator", "index": 0}
 
 
+def test_the_secret_comes_by_descriptor_and_stands_nowhere_else(run_capstan, program, tmp_path):
+    body = """
+import os
+secret = os.pread(int(os.environ["CAPSTAN_SECRET_FD"]), 4096, 0)
+seen = b"".join(open(f"/proc/{pid}/{file}", "rb").read()
+                for pid in ("self", os.getppid()) for file in ("environ", "cmdline"))
+print("secret of", len(secret), "bytes, elsewhere:", secret in seen, "CAPSTAN_SECRET" in os.environ)
+print("job", os.environ["CAPSTAN_JOB_ID"])
+open("secret-" + os.environ["TF_CONFIG"][-20:].strip("}").replace('"', ""), "wb").write(secret)
+"""
+    done = run_capstan("run", "--workers", 2, "--log-dir", "logs", program(body), env={"CAPSTAN_SECRET": "outer"})
+    assert done.stdout.count("secret of 64 bytes, elsewhere: False False") == 2, done.stdout
+    (job,) = set(re.findall(r"job (\w+)", done.stdout))
+    (secret,) = {path.read_text() for path in tmp_path.glob("secret-*")}
+    shown = done.stdout + done.stderr + "".join(path.read_text() for path in (tmp_path / "logs").iterdir())
+    assert secret not in shown and job not in secret
+
+
+def test_control_characters_of_a_task_s_lines_do_not_reach_the_terminal(run_capstan, program):
+    body = r"import sys; sys.stdout.write('\x1b[31mred\x1b[0m \x1b]0;title\x07 \x1b[2Kx\n'); sys.exit(3)"
+    done = run_capstan("run", "--workers", 1, program(body))
+    line = "\x1b[31mred\x1b[0m \\x1b]0;title\\x07 x\n"
+    assert "[worker/0] " + line in done.stdout  # colours stay
+    assert "  " + line in done.stderr
+
+
+def test_control_characters_of_an_error_do_not_reach_the_terminal(run_capstan, program):
+    body = TALKS + r"""
+import sys
+tell(event="error", code="Internal", message="a peer said \x1b[2J\x1b]0;title\x07")
+sys.exit(3)
+"""
+    done = run_capstan("run", "--workers", 1, program(body))
+    assert "a peer said \\x1b[2J\\x1b]0;title\\x07" in done.stderr
+    assert "\x1b" not in done.stdout + done.stderr
+
+
 def test_a_host_may_be_resolved_to_a_task(run_capstan, program):
     body = "import os; print(os.environ['CAPSTAN_RESOLVE'], os.environ['TF_CONFIG'])"
     done = run_capstan("run", "--workers", 1, "--resolve", "pc-01:2222=worker/0", program(body))
