@@ -16,6 +16,7 @@
 #include <memory>
 
 #include "base/error.h"
+#include "base/secret_fd.h"
 #include "jobs/local/keeper.h"
 #include "jobs/local/local_task.h"
 #include "jobs/local/log_folder.h"
@@ -29,8 +30,9 @@ constexpr double kSettle = 0.25;
 constexpr int kTickMilliseconds = 200;
 constexpr int kStoppingMilliseconds = 20;
 
-std::string random_secret() {
-  std::array<unsigned char, 32> bytes{};
+template <size_t kBytes>
+std::string random_hex() {
+  std::array<unsigned char, kBytes> bytes{};
   if (getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size())) {
     throw internal_error("no random bytes: {}", std::strerror(errno));
   }
@@ -64,8 +66,9 @@ class LocalJob {
   const JobSpec& spec_;
   JobObserver& observer_;
   const int wake_fd_;
-  const std::string secret_ = random_secret();
-  const std::string mark_ = "CAPSTAN_SECRET=" + secret_;
+  // For all to see: what is left of the job is found by it.
+  const std::string mark_ = "CAPSTAN_JOB_ID=" + random_hex<16>();
+  const Fd secret_ = secret_as_fd(random_hex<32>());
   LogFolder logs_;
   std::vector<std::unique_ptr<LocalTask>> tasks_;
   Cluster cluster_;
@@ -120,7 +123,10 @@ std::vector<std::string> LocalJob::environment(const TaskId& task) const {
     env.emplace(text.substr(0, equals), text.substr(equals + 1));
   }
   // Those of an outer job are not ours.
-  for (const char* name : {"CAPSTAN_LISTEN_FD", "CAPSTAN_TASK_FD"}) env.erase(name);
+  for (const char* name : {"CAPSTAN_LISTEN_FD", "CAPSTAN_TASK_FD", "CAPSTAN_SECRET_FD",
+                           "CAPSTAN_SECRET", "CAPSTAN_JOB_ID"}) {
+    env.erase(name);
+  }
   env["PYTHONUNBUFFERED"] = "1";
   if (spec_.program.is_python()) env["PYTHONPATH"] = spec_.program.python_path;
   for (const auto& [name, value] : spec_.env) {
@@ -129,7 +135,6 @@ std::vector<std::string> LocalJob::environment(const TaskId& task) const {
   }
   env["TF_CONFIG"] = tf_config(cluster_, task);
   env["CAPSTAN_ROLE_FLAGS"] = role_flags(cluster_, task);
-  env["CAPSTAN_SECRET"] = secret_;
   auto servers = std::ranges::count_if(tasks_, [](const auto& t) { return is_server(*t); });
   env["CAPSTAN_WORKERS_ON_HOST"] =
       std::to_string(std::max(size_t{1}, tasks_.size() - size_t(servers)));
@@ -145,6 +150,7 @@ JobReport LocalJob::run() {
   prctl(PR_SET_CHILD_SUBREAPER, 1);
   Keeper keeper(mark_);
   started_ = monotonic_seconds();
+  entries.push_back(mark_);
   start_all();
   while (any_running([](const LocalTask&) { return true; })) {
     wait_for_events();
@@ -164,7 +170,7 @@ JobReport LocalJob::run() {
 
 void LocalJob::start_all() {
   for (auto& task : tasks_) {
-    task->start(arguments(task->report.task), environment(task->report.task));
+    task->start(arguments(task->report.task), environment(task->report.task), secret_.get());
   }
 }
 

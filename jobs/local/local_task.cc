@@ -59,12 +59,13 @@ LocalTask::LocalTask(TaskId id, const std::string& log_path, JobObserver& observ
   report.port = held.port;
 }
 
-void LocalTask::start(std::vector<std::string> argv, std::vector<std::string> env) {
+void LocalTask::start(std::vector<std::string> argv, std::vector<std::string> env, int secret) {
   Fd writing, task_end;
   output_ = cloexec_pipe(writing);
   channel_ = cloexec_channel(task_end);
-  ProcessOptions options{std::move(argv), std::move(env), writing.get(), {task_end.get()}};
+  ProcessOptions options{std::move(argv), std::move(env), writing.get(), {task_end.get(), secret}};
   options.env.push_back("CAPSTAN_TASK_FD=" + std::to_string(task_end.get()));
+  options.env.push_back("CAPSTAN_SECRET_FD=" + std::to_string(secret));
   if (held.socket) {
     options.env.push_back("CAPSTAN_LISTEN_FD=" + std::to_string(held.socket.get()));
     options.inherit.push_back(held.socket.get());

@@ -23,8 +23,8 @@ class LocalTask {
  public:
   LocalTask(TaskId id, const std::string& log_path, JobObserver& observer);
 
-  // `env` lacks what only this task knows: the numbers of its descriptors.
-  void start(std::vector<std::string> argv, std::vector<std::string> env);
+  // `env` lacks the numbers of its descriptors; `secret` is one of them (base/secret_fd.h).
+  void start(std::vector<std::string> argv, std::vector<std::string> env, int secret);
 
   // Reads what is there without waiting.
   void read_output();

@@ -12,14 +12,15 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/secret_fd.h"
 
 namespace capstan {
 namespace {
 
-constexpr std::array<std::string_view, 10> kNames = {
-    "CAPSTAN_LISTEN_FD", "CAPSTAN_TASK_FD",        "CAPSTAN_SECRET",     "CAPSTAN_SECRET_FILE",
-    "CAPSTAN_TRANSPORT", "CAPSTAN_RESOLVE",        "CAPSTAN_ROLE_FLAGS", "CAPSTAN_MAX_STEPS",
-    "CAPSTAN_THREADS",   "CAPSTAN_WORKERS_ON_HOST"};
+constexpr std::array<std::string_view, 12> kNames = {
+    "CAPSTAN_LISTEN_FD",   "CAPSTAN_TASK_FD",   "CAPSTAN_SECRET_FD", "CAPSTAN_SECRET",
+    "CAPSTAN_SECRET_FILE", "CAPSTAN_TRANSPORT", "CAPSTAN_RESOLVE",   "CAPSTAN_ROLE_FLAGS",
+    "CAPSTAN_MAX_STEPS",   "CAPSTAN_THREADS",   "CAPSTAN_JOB_ID",    "CAPSTAN_WORKERS_ON_HOST"};
 
 std::string text_of(const Lookup& lookup, const char* name) {
   return lookup(name).value_or(std::string());
@@ -116,7 +117,8 @@ Settings parse_settings(const Lookup& lookup) {
   Settings s;
   s.listen_fd = number_of<int>(lookup, "CAPSTAN_LISTEN_FD", -1, 0);
   s.task_fd = number_of<int>(lookup, "CAPSTAN_TASK_FD", -1, 0);
-  s.secret = text_of(lookup, "CAPSTAN_SECRET");
+  s.secret = secret_of_fd(number_of<int>(lookup, "CAPSTAN_SECRET_FD", -1, 0));
+  if (s.secret.empty()) s.secret = text_of(lookup, "CAPSTAN_SECRET");
   s.secret_file = text_of(lookup, "CAPSTAN_SECRET_FILE");
   s.transport = transport_of(lookup);
   s.resolve = rules_of(lookup);

@@ -34,7 +34,8 @@ struct Settings {
   int listen_fd = -1;
   // -1: none. One end of a socket pair to the launcher; see base/task_channel.h.
   int task_fd = -1;
-  // The job's secret (64 hexadecimal digits from `capstan run`), else the file that holds it.
+  // The job's secret: from a descriptor that `capstan run` hands down (base/secret_fd.h), else as
+  // text; else the file that holds it.
   std::string secret;
   std::string secret_file;
   TransportChoice transport = TransportChoice::kAuto;

@@ -44,12 +44,19 @@ void create(const std::string& file) {
 }
 
 std::string read_secret(const std::string& file) {
-  int fd = open(file.c_str(), O_RDONLY | O_CLOEXEC);
+  int fd = open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // a pipe must not hold us up
   if (fd < 0) throw not_found("cannot read the secret file {}: {}", file, std::strerror(errno));
   struct stat info = {};
   char text[4096];
   ssize_t got = fstat(fd, &info) == 0 ? read(fd, text, sizeof text) : -1;
   close(fd);
+  // Root may read and write everything as it is.
+  if (info.st_uid != geteuid() && info.st_uid != 0) {
+    throw permission_denied(
+        "the secret file {} belongs to user {}, who would know the secret of every job made with "
+        "it; set CAPSTAN_SECRET_FILE to one of your own (it is made if it is not there)",
+        file, info.st_uid);
+  }
   if (got <= 0)
     throw failed_precondition("the secret file {} is empty; remove it, and a new one is made",
                               file);

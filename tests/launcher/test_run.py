@@ -158,7 +158,7 @@ def test_a_host_may_be_resolved_to_a_task(run_capstan, program):
 
 
 def test_secrets_differ_between_jobs_and_agree_within_one(run_capstan, program):
-    body = program("import os; print(os.environ['CAPSTAN_SECRET'])")
+    body = program("import os; print(os.pread(int(os.environ['CAPSTAN_SECRET_FD']), 99, 0).decode())")
     secrets = set()
     for _ in range(2):
         done = run_capstan("run", "--workers", 2, body)

@@ -45,6 +45,27 @@ def test_a_malformed_cluster_spec_is_refused(run_capstan, text):
     assert done.stderr.startswith("capstan server: ")
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file away")
+def test_a_secret_file_of_another_user_is_refused(run_capstan, free_port, tmp_path):
+    secret = tmp_path / "secret"
+    secret.write_text("0" * 64)
+    secret.chmod(0o600)
+    os.chown(secret, 12345, 12345)
+    env = {"CAPSTAN_SECRET_FILE": str(secret)}
+    done = run_capstan("server", "--cluster", spec(free_port), "--job", "ps", "--task", 0, env=env, timeout=20)
+    assert done.returncode != 0
+    assert f"the secret file {secret} belongs to user 12345" in done.stderr
+
+
+def test_a_secret_file_that_others_can_read_is_refused(run_capstan, free_port, tmp_path):
+    secret = tmp_path / "secret"
+    secret.write_text("0" * 64)
+    secret.chmod(0o640)
+    env = {"CAPSTAN_SECRET_FILE": str(secret)}
+    done = run_capstan("server", "--cluster", spec(free_port), "--job", "ps", "--task", 0, env=env, timeout=20)
+    assert done.returncode != 0 and "chmod 600" in done.stderr
+
+
 def test_a_port_in_use_is_named(run_capstan, held_port):
     done = run_capstan("server", "--cluster", spec(held_port), "--job", "ps", "--task", 0)
     assert done.returncode != 0
