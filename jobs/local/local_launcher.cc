@@ -27,6 +27,7 @@ namespace {
 // After the first failure the others may fail by themselves for a moment, so that the one that
 // really came first can be told from its consequences.
 constexpr double kSettle = 0.25;
+constexpr double kChiefless = 1.0;
 constexpr int kTickMilliseconds = 200;
 constexpr int kStoppingMilliseconds = 20;
 
@@ -51,6 +52,10 @@ class LocalJob {
   std::vector<std::string> environment(const TaskId& task) const;
   void wait_for_events();
   void collect_ended();
+  void look_for_the_end();
+  void look_for_a_chief();
+  std::string no_chief() const;
+  std::string targets() const;
   void classify(LocalTask& task);
   void read_signals();
   void stop_because(std::string reason, int exit_code, double delay);
@@ -75,11 +80,14 @@ class LocalJob {
   double started_ = 0;
   double trainers_ended_ = 0;  // 0: some still run
   double stop_at_ = 0;         // 0: nothing stops us
+  double chiefless_ = 0;       // since when all trainers wait for a chief; 0: they do not
   std::string stop_reason_;
   int stop_code_ = 0;  // 0: the cause's own
-  bool signalled_ = false, at_once_ = false, said_waiting_ = false;
+  bool signalled_ = false, at_once_ = false, said_waiting_ = false,
+       said_standing_ = false;
 };
 
+bool only_serves(const LocalTask& task) { return task.only_serves(); }
 bool is_server(const LocalTask& task) { return task.role() == Role::kServer; }
 bool is_trainer(const LocalTask& task) { return task.role() == Role::kTrainer; }
 bool is_evaluator(const LocalTask& task) { return task.role() == Role::kEvaluator; }
@@ -160,6 +168,8 @@ JobReport LocalJob::run() {
       task->read_channel();
       task->read_output();
     }
+    look_for_the_end();
+    look_for_a_chief();
     read_signals();
     enforce();
     observer_.tick();
@@ -194,7 +204,65 @@ void LocalJob::collect_ended() {
     classify(*task);
     observer_.ended(task->report);
   }
-  if (trainers_ended_ == 0 && !any_running(is_trainer)) trainers_ended_ = monotonic_seconds();
+}
+
+// The training is over when no trainer is at work; those that only serve are not, but for the time
+// before anybody has trained.
+void LocalJob::look_for_the_end() {
+  auto works = [](const LocalTask& task) { return is_trainer(task) && !task.only_serves(); };
+  if (trainers_ended_ > 0 || any_running(works)) return;
+  bool trained = std::ranges::any_of(
+      tasks_, [](const auto& task) { return is_trainer(*task) && task->has_trained(); });
+  if (trained) {
+    trainers_ended_ = monotonic_seconds();
+  } else if (!std::exchange(said_standing_, true)) {
+    observer_.note(fmt::format(
+        "every worker only serves, for clients at {}; the job stands until it is stopped (Ctrl-C)",
+        targets()));
+  }
+}
+
+// Where everybody waits for a chief none of them is one, and nobody else will be.
+void LocalJob::look_for_a_chief() {
+  auto waits = [](const LocalTask& task) {
+    return is_trainer(task) && task.waits_for() == "chief";
+  };
+  auto others = [&](const LocalTask& task) {
+    return is_trainer(task) && !task.only_serves() && !waits(task);
+  };
+  double now = monotonic_seconds();
+  if (stop_at_ > 0 || !any_running(waits) || any_running(others)) {
+    chiefless_ = 0;
+  } else if (chiefless_ == 0) {
+    chiefless_ = now;
+  } else if (now - chiefless_ > kChiefless) {
+    stop_because(no_chief(), kExitFailure, 0);
+  }
+}
+
+std::string LocalJob::no_chief() const {
+  std::vector<std::string> waiting, ended;
+  for (const auto& task : tasks_) {
+    if (!is_trainer(*task) || task->only_serves()) continue;
+    (task->running() ? waiting : ended).push_back(task->report.task.name());
+  }
+  std::string who = fmt::format("{} wait{} for a chief to initialise the model",
+                                fmt::join(waiting, ", "), waiting.size() == 1 ? "s" : "");
+  if (!ended.empty()) {
+    return fmt::format("{}, but {} ended already and did not", who, fmt::join(ended, ", "));
+  }
+  return who +
+         ", and none is the chief: is_chief must be true for one of them, as "
+         "is_chief=(task_index == 0); a program whose chief is a job of its own needs --chief";
+}
+
+std::string LocalJob::targets() const {
+  std::vector<std::string> out;
+  for (const auto& task : tasks_) {
+    if (is_trainer(*task))
+      out.push_back(fmt::format("grpc://{}:{}", task->report.host, task->report.port));
+  }
+  return fmt::format("{}", fmt::join(out, ", "));
 }
 
 void LocalJob::classify(LocalTask& task) {
@@ -269,6 +337,7 @@ void LocalJob::enforce() {
     said_waiting_ = true;
     observer_.note("all trainers have ended; waiting for the rest to end by itself");
   }
+  if (waited > options_.serving_grace) ask_to_stop(only_serves, options_.stop_grace);
   if (waited > options_.server_grace) ask_to_stop(is_server, options_.stop_grace);
   if (waited > options_.evaluator_grace) ask_to_stop(is_evaluator, options_.stop_grace);
 }

@@ -16,7 +16,8 @@ struct LocalOptions {
   // A signalfd, or -1: the first signal stops the job in order, a second one at once.
   int signal_fd = -1;
   double stop_grace = 5;        // from SIGTERM to SIGKILL, seconds
-  double server_grace = 10;     // for a ps to end by itself after the last trainer
+  double serving_grace = 1;     // for a task that only serves to end by itself after the training
+  double server_grace = 10;     // the same for a ps that did not say so
   double evaluator_grace = 60;  // the same for an evaluator
 };
 

@@ -148,6 +148,9 @@ void LocalTask::on_event(std::string_view line) {
   TaskEvent event = task_event(line);
   if (event.port) report.port = *event.port;
   if (event.error && !error_) error_ = std::move(event.error);
+  serves_ = serves_ || event.serves;
+  trained_ = trained_ || event.trained;
+  if (event.waits_for) waits_for_ = *event.waits_for;
   if (error_ && !error_->time) error_->time = monotonic_seconds();
   if (!event.step) return;
   steps_over_channel_ = true;

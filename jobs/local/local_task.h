@@ -38,6 +38,12 @@ class LocalTask {
   Role role() const { return role_; }
   bool running() const { return process_ != nullptr; }
   bool asked_to_stop() const { return asked_at_.has_value(); }
+  // Does nothing but serve others, as it told us.
+  bool only_serves() const { return serves_; }
+  // "chief", or nothing.
+  const std::string& waits_for() const { return waits_for_; }
+  // Its part of the training has ended: it has, or it told us so.
+  bool has_trained() const { return trained_ || !running(); }
   // When it failed, as it told us itself, else when it ended.
   double failure_time() const;
   std::vector<std::string> last_lines() const { return log_.last_lines(); }
@@ -62,8 +68,9 @@ class LocalTask {
   bool steps_over_channel_ = false, loss_over_channel_ = false;
   std::optional<TaskError> error_;
   std::optional<double> asked_at_;
-  bool killed_ = false;
+  bool killed_ = false, serves_ = false, trained_ = false;
   double started_ = 0, ended_ = 0;
+  std::string waits_for_;
 };
 
 }  // namespace capstan::jobs

@@ -31,6 +31,11 @@ std::string text(const Json& event, const char* name) {
   return value && value->is_string() ? value->get<std::string>() : "";
 }
 
+bool flag(const Json& event, const char* name) {
+  const Json* value = field(event, name);
+  return value && value->is_boolean() && value->get<bool>();
+}
+
 TaskEvent step_event(const Json& json) {
   return {.step = whole_number(json, "step"),
           .loss = number(json, "loss"),
@@ -51,6 +56,8 @@ TaskEvent task_event(std::string_view line) {
   std::string kind = text(json, "event");
   if (kind == "step") return step_event(json);
   if (kind == "port") return port_event(json);
+  if (kind == "serves") return {.serves = true, .trained = flag(json, "trained")};
+  if (kind == "waits") return {.waits_for = text(json, "for")};
   if (kind != "error") return {};
   return {.error = TaskError{number(json, "time"), text(json, "code"), text(json, "message")}};
 }

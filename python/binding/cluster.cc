@@ -57,6 +57,14 @@ void start(ServerHandle* self, const Jobs& jobs, const std::string& job, int tas
   conduct_for_clients(*self->server);
 }
 
+// Whose task 0 initialises the model, by custom; empty where there is none.
+std::string chief_job(ServerHandle& self) {
+  for (const char* job : {"chief", "master", "worker"}) {
+    if (self.server->options().cluster.has(job, 0)) return job;
+  }
+  return "";
+}
+
 // Waits in poll, which a signal interrupts: Ctrl-C ends a parameter server at once, and an idle one
 // never wakes up.
 void wait_readable(int fd) {
@@ -72,11 +80,11 @@ void wait_readable(int fd) {
   }
 }
 
-void join(ServerHandle& self) {
+void join(ServerHandle& self, bool trained) {
   int fd = eventfd(0, EFD_CLOEXEC);
   if (fd < 0) throw internal_error("cannot wait for the cluster's end: {}", std::strerror(errno));
-  std::thread waiter([server = self.server, fd] {
-    server->join();
+  std::thread waiter([server = self.server, fd, trained] {
+    server->join(trained);
     eventfd_write(fd, 1);
   });
   auto finish = [&] {
@@ -101,6 +109,8 @@ void leave_at_exit(ServerHandle& self) {
   auto farewell = [](int code, void* arg) {
     std::unique_ptr<std::shared_ptr<Server>> server(static_cast<std::shared_ptr<Server>*>(arg));
     if ((code & 0xff) == 0) (*server)->leave();
+    // Others may say something to this one yet, and what its thread needs to hear is gone soon.
+    (*server)->stop();
   };
   on_exit(farewell, new std::shared_ptr<Server>(self.server));
 }
@@ -116,6 +126,9 @@ void bind_cluster(nb::module_& m) {
       .def("__init__", &start)
       .def_prop_ro("target", [](ServerHandle& self) { return self.server->target(); })
       .def("_join", &join)
+      .def_prop_ro("_chief_job", &chief_job)
+      .def("_has_left", [](ServerHandle& self, const std::string& job,
+                           int task) { return self.server->has_left(job, task); })
       .def("_leave",
            [](ServerHandle& self) {
              GilRelease release;

@@ -16,6 +16,22 @@ def server_for(target):
     return _servers.get(target)
 
 
+class _Chief:
+    """Who initialises the model, as far as this process knows: the task "chief" or "master" where the
+    cluster has one, else worker 0."""
+
+    def __init__(self, server):
+        self._server, self._job = server, server._chief_job if server is not None else ""
+        self.name = "%s/0" % self._job if self._job else "the chief"
+
+    def has_left(self):
+        return bool(self._job) and self._server._has_left(self._job, 0)
+
+
+def chief_of(target):
+    return _Chief(server_for(target))
+
+
 class ClusterSpec:
     """Jobs and the addresses of their tasks, from a dict, a ClusterDef or another ClusterSpec."""
 
@@ -164,7 +180,8 @@ class Server:
         jobs = {job.name: dict(job.tasks) for job in given.cluster.job}
         self._engine = _capstan.ServerBase(jobs, given.job_name, given.task_index, given.protocol)
         _servers[self._engine.target] = self._engine
-        launcher.process().join(self._engine, given.job_name != "ps" and "ps" in jobs)
+        trains = given.job_name not in ("ps", "evaluator")
+        launcher.process().join(self._engine, trains and sum(map(len, jobs.values())) > 1)
 
     @property
     def server_def(self):
@@ -176,12 +193,14 @@ class Server:
         return self._engine.target
 
     def join(self):
-        """Serves until the cluster's workers have left, then ends the process: programs run on
-        after this call, and a parameter server must not."""
+        """Only serves from here on; when the training of the cluster is over, ends the process:
+        programs run on after this call, and a task that only serves must not."""
         self.start()
-        launcher.process().leave(self._engine)
+        if self._server_def.job_name != "ps":
+            _wait_for_other_threads()
+        trained = launcher.process().serve(self._engine)
         # Ctrl-C reaches a thread that waits for another, not one that waits within the engine.
-        waiting = threading.Thread(target=self._engine._join, daemon=True)
+        waiting = threading.Thread(target=self._engine._join, args=(trained,), daemon=True)
         waiting.start()
         waiting.join()
         atexit._run_exitfuncs()
@@ -193,6 +212,15 @@ class Server:
     @staticmethod
     def create_local_server(config=None, start=True):
         return Server({"localhost": ["localhost:0"]}, protocol="grpc", config=config, start=start)
+
+
+def _wait_for_other_threads():
+    """A worker whose other threads still work does not only serve. The main thread, where it is
+    another one, ends the process itself."""
+    me, main = threading.current_thread(), threading.main_thread()
+    for thread in [main] if me is not main else threading.enumerate():
+        if thread is not me and not thread.daemon:
+            thread.join()
 
 
 class DeviceSpec:

@@ -1,8 +1,8 @@
 """What this process tells its launcher, and how it takes leave of its cluster.
 
 Both are the process's own, hence one object: made when a server starts or a training session
-begins. A process that ends in good order says so to the parameter servers, which end when all
-have; one that fails says to the launcher why, and leaves nobody.
+begins. A process that ends in good order says so to the tasks that only serve, which end when all
+who trained have; one that fails says to the launcher why, and leaves nobody.
 """
 
 import atexit
@@ -35,7 +35,7 @@ class _Process:
         atexit.register(self._on_exit)
 
     def join(self, server, waited_for):
-        """A server was started. `waited_for`: parameter servers will end only after it has left."""
+        """A server was started. `waited_for`: others that serve end only after it has left."""
         if waited_for:
             self._servers.append(server)
         port = server.target.rpartition(":")[2]
@@ -43,7 +43,7 @@ class _Process:
             self.channel.port(int(port))
 
     def leave(self, server):
-        """A worker that only serves from now on: the parameter servers need not wait for it."""
+        """Its training has ended in good order."""
         if server in self._servers:
             self._servers.remove(server)
             server._leave()
@@ -53,6 +53,13 @@ class _Process:
             print("capstan: %s" % value, file=sys.stderr)
             raise SystemExit(0)  # from here the interpreter takes it as the program's own
         if not issubclass(kind, KeyboardInterrupt) and os.getpid() == self._pid:
+    def serve(self, server):
+        """A task that only serves from now on, and says goodbye to nobody. Whether it trained before."""
+        if server in self._servers:
+            self._servers.remove(server)
+        self.channel.serves(bool(_targets))
+        return bool(_targets)
+
             self.channel.error(kind.__name__, str(value))
         self._next_hook(kind, value, trace)
 
@@ -71,6 +78,12 @@ _made = []
 def process():
     if not _made:
         _made.append(_Process())
+_targets = set()  # of the sessions that this process has made on a cluster
+
+
+def note_session(target):
+    if target:
+        _targets.add(target)
     return _made[0]
 
 

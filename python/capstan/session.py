@@ -41,6 +41,7 @@ class BaseSession(_capstan.SessionBase):
         super().__init__(graph, target, cluster.server_for(target), filters, threads)
         if config is not None:
             self._set_timeout(config.operation_timeout_in_ms)
+        launcher.note_session(target)
         _live.add(self)
         self._target = target
         self._config = config

@@ -88,6 +88,18 @@ void TaskChannel::port(uint16_t port) {
   send(fmt::format("{{\"event\":\"port\",\"time\":{:.6f},\"port\":{}}}\n", now(), port));
 }
 
+void TaskChannel::serves(bool trained) {
+  std::lock_guard lock(mutex_);
+  send_pending_step();
+  send(fmt::format("{{\"event\":\"serves\",\"time\":{:.6f},\"trained\":{}}}\n", now(), trained));
+}
+
+void TaskChannel::waits(std::string_view whom) {
+  std::lock_guard lock(mutex_);
+  send(fmt::format("{{\"event\":\"waits\",\"time\":{:.6f},\"for\":{}}}\n", now(),
+                   json_quote(whom)));
+}
+
 void TaskChannel::error(const Error& error) { this->error(code_name(error.code()), error.what()); }
 
 void TaskChannel::error(std::string_view code, std::string_view message) {

@@ -1,7 +1,8 @@
 #pragma once
 
-// What a task tells its launcher: step, loss, port, end and first error, as JSON lines over the
-// inherited end of a socket pair (CAPSTAN_TASK_FD). Without a launcher every call does nothing.
+// What a task tells its launcher: step, loss, port, that it only serves, end and first error, as
+// JSON lines over the inherited end of a socket pair (CAPSTAN_TASK_FD). Without a launcher every
+// call does nothing.
 
 #include <cstdint>
 #include <mutex>
@@ -28,6 +29,10 @@ class TaskChannel {
   // `last_step` is where training will stop, or 0 if nobody knows.
   void step(int64_t step, std::optional<double> loss = std::nullopt, int64_t last_step = 0);
   void port(uint16_t port);
+  // From now on the task only serves; `trained`: it has done its part of the training before.
+  void serves(bool trained);
+  // Whom the task needs to go on, as "chief"; empty: nobody any more.
+  void waits(std::string_view whom);
   // Only the first error of a task is sent.
   void error(const Error& error);
   void error(std::string_view code, std::string_view message);

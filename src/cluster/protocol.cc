@@ -53,6 +53,22 @@ std::string encode(const Hello& hello) {
 
 Hello decode_hello(std::string_view meta) { return {std::string(text(meta, "a greeting"))}; }
 
+std::string encode(const News& news) {
+  std::string out;
+  put_text(out, news.task);
+  put_varint(out, uint64_t(news.standing.left) | uint64_t(news.standing.serves) << 1);
+  return out;
+}
+
+News decode_news(std::string_view meta) {
+  constexpr std::string_view kWhat = "news of itself";
+  News news;
+  news.task = text(meta, kWhat);
+  uint64_t flags = number(meta, kWhat);
+  news.standing = {.left = (flags & 1) != 0, .serves = (flags & 2) != 0};
+  return news;
+}
+
 std::string encode_piece(const Piece& piece) {
   std::string out;
   put_text(out, to_graph_def(*piece.graph));

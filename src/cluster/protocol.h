@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "cluster/membership.h"
 #include "net/message.h"
 #include "plan/plan.h"
 
@@ -20,7 +21,7 @@ enum class MessageType : uint8_t {
   kReply,                          // the answer to any of these; tensors: outputs
   kCloseSession,
   kReset,  // clear containers
-  kLeave,  // a task of the job ends in good order
+  kNews,  // where a task of the job stands; the answer says the same of this one
   kPing,
   // A client that is no task of the cluster: the task that it names conducts for it.
   kOpenMaster,  // meta: the device filters of its session
@@ -36,6 +37,14 @@ struct Hello {
 };
 std::string encode(const Hello& hello);
 Hello decode_hello(std::string_view meta);
+
+struct News {
+  std::string task;
+  Standing standing;
+  bool operator==(const News&) const = default;
+};
+std::string encode(const News& news);
+News decode_news(std::string_view meta);
 
 std::string encode_piece(const Piece& piece);
 // Checks the GraphDef like any hostile input.

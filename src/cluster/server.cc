@@ -1,8 +1,6 @@
 #include "cluster/server.h"
 
 #include <algorithm>
-#include <future>
-#include <set>
 #include <thread>
 
 #include "base/random.h"
@@ -10,15 +8,13 @@
 #include "cluster/protocol.h"
 #include "cluster/secret.h"
 #include "cluster/service.h"
+#include "cluster/tell.h"
 #include "kernel/isa.h"
 #include "net/lane.h"
 #include "net/server.h"
 
 namespace capstan {
 namespace {
-
-constexpr std::chrono::seconds kFarewell{5};
-constexpr std::chrono::seconds kFarewellConnect{1};  // who cannot be reached is gone
 
 uint16_t port_of(const std::string& address) {
   size_t colon = address.rfind(':');
@@ -66,11 +62,12 @@ class TaskServer : public Server {
       : catalog_(catalog),
         options_(std::move(options)),
         name_(fmt::format("/job:{}/task:{}", options_.job, options_.task)),
-        incarnation_(SystemRandom().u64()) {
+        incarnation_(SystemRandom().u64()),
+        members_(options_.cluster) {
     std::string own = options_.cluster.address(options_.job, options_.task);
     arena_ = SharedArena::make();
     make_state();
-    service_ = std::make_unique<Service>(catalog, options_.cluster, state_);
+    service_ = std::make_unique<Service>(catalog, members_, state_);
     Identity self = identity();
     loop_ = listen(self, resolved(options_.resolve, own));
     transport_ = make_transport(self);
@@ -102,7 +99,11 @@ class TaskServer : public Server {
     return resolved(options_.resolve, options_.cluster.address(job, task));
   }
 
-  void join() override { service_->wait_until_all_left(); }
+  void join(bool trained) override {
+    bool left = trained || members_.of(name_).left;
+    if (takes_part_in_training(options_.job)) tell_others({.left = left, .serves = true});
+    members_.wait_until_over();
+  }
 
   void stop() override {
     service_->stop();
@@ -112,26 +113,19 @@ class TaskServer : public Server {
     service_->finish();
   }
 
+  bool has_left(const std::string& job, int task) const override {
+    return members_.of(fmt::format("/job:{}/task:{}", job, task)).left;
+  }
+
   void leave() override {
-    // To all at once: those that are gone already take a second each.
-    std::vector<std::pair<std::string, std::future<std::optional<Error>>>> farewells;
-    for (const auto& [job, tasks] : options_.cluster.jobs()) {
-      for (const auto& [task, address] : tasks) {
-        if (job != "ps" && name_ != fmt::format("/job:{}/task:{}", job, task)) continue;
-        farewells.emplace_back(
-            fmt::format("{}/{}", job, task),
-            std::async(std::launch::async,
-                       [this, address = address_of(job, task)] { return say_farewell(address); }));
-      }
-    }
     std::string missed, reason;
-    for (auto& [task, farewell] : farewells) {
-      std::optional<Error> error = farewell.get();
-      if (!error) continue;
-      missed += (missed.empty() ? "" : ", ") + task;
-      reason = error->message();
+    for (const Told& told : tell_others({.left = true})) {
+      // Others that train, or have gone, need no farewell.
+      bool waits = told.task.starts_with("/job:ps/") || members_.of(told.task).serves;
+      if (!told.error || !waits) continue;
+      missed += (missed.empty() ? "" : ", ") + told.task;
+      reason = told.error->message();
     }
-    // Whoever is gone already needs no farewell; others will be ended by their launcher.
     if (!missed.empty() && options_.on_notice)
       options_.on_notice(fmt::format("could not say goodbye to {}: {}", missed, reason));
   }
@@ -192,30 +186,42 @@ class TaskServer : public Server {
     return std::make_unique<SocketTransport>(std::move(lane));
   }
 
-  // Why it was not heard; nothing when it was.
-  std::optional<Error> say_farewell(const std::string& address) {
-    try {
-      ConnectRequest request;
-      request.address = address;
-      request.deadline = deadline_in(kFarewellConnect);
-      std::unique_ptr<Lane> lane = transport_->connect(request);
-      Message message;
-      message.type = uint8_t(MessageType::kLeave);
-      message.incarnation = incarnation_;
-      message.meta = encode(Hello{name_});
-      WaitOptions wait{deadline_in(kFarewell), {}};
-      lane->send(message, wait);
-      lane->receive(wait);
-      return std::nullopt;
-    } catch (const Error& e) {
-      return e;
+  // Everybody that is there. Of two tasks the later one tells both: the answer is the other's news.
+  std::vector<Told> tell_others(Standing standing) {
+    members_.note(name_, incarnation_, standing);
+    std::vector<Told> others;
+    for (const auto& [job, tasks] : options_.cluster.jobs()) {
+      for (const auto& [task, address] : tasks) {
+        std::string name = fmt::format("/job:{}/task:{}", job, task);
+        if (name == name_ || is_gone(name)) continue;
+        others.push_back({.task = name, .address = address_of(job, task)});
+      }
     }
+    Message word;
+    word.type = uint8_t(MessageType::kNews);
+    word.incarnation = incarnation_;
+    word.meta = encode(News{name_, standing});
+    tell(*transport_, others, word, [this](const std::string& task) { return is_gone(task); });
+    for (const Told& told : others) take_news(told);
+    return others;
+  }
+
+  void take_news(const Told& told) {
+    if (told.error) return;
+    Standing theirs = decode_news(told.answer).standing;
+    if (theirs != Standing()) members_.note(told.task, told.incarnation, theirs);
+  }
+
+  bool is_gone(const std::string& task) const {
+    Standing standing = members_.of(task);
+    return standing.left && !standing.serves;
   }
 
   const Catalog& catalog_;
   const TaskOptions options_;
   const std::string name_;
   const uint64_t incarnation_;
+  Membership members_;
   std::string target_;
   std::shared_ptr<SharedArena> arena_;
   const std::shared_ptr<ReceivePool> pool_ = std::make_shared<ReceivePool>();

@@ -63,11 +63,15 @@ class Server {
   virtual uint64_t messages() const = 0;
   // Who conducts for clients outside the cluster; see cluster/service.h.
   virtual void set_master(std::shared_ptr<Master> master) = 0;
-  // Tells every parameter server that this one ends in good order: parameter servers wait for that.
+  // Whether that task has said so (see leave()).
+  virtual bool has_left(const std::string& job, int task) const = 0;
+  // Tells all others that this one's training has ended in good order: tasks that only serve wait
+  // for that.
   virtual void leave() = 0;
-  // Returns when every worker and chief of the spec has joined and left in good order, or on
-  // stop().
-  virtual void join() = 0;
+  // Serves, and does nothing else from here on: a worker or chief says so to the others, and has
+  // left if it trained before. Returns on stop(), or when the training is over
+  // (cluster/membership.h).
+  virtual void join(bool trained = false) = 0;
   virtual void stop() = 0;
 };
 

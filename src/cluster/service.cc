@@ -10,19 +10,10 @@ namespace {
 // Above this a segment leaves the control thread, so that others' small calls are not kept waiting.
 constexpr double kHeavyUs = 5'000;
 
-bool takes_part_in_training(const std::string& job) { return job != "ps" && job != "evaluator"; }
-
 }  // namespace
 
-Service::Service(const Catalog& catalog, const ClusterSpec& cluster,
-                 std::shared_ptr<TaskState> task)
-    : catalog_(catalog), task_(std::move(task)) {
-  for (const auto& [job, tasks] : cluster.jobs()) {
-    if (!takes_part_in_training(job)) continue;
-    for (const auto& [index, address] : tasks)
-      expected_.insert(fmt::format("/job:{}/task:{}", job, index));
-  }
-}
+Service::Service(const Catalog& catalog, Membership& members, std::shared_ptr<TaskState> task)
+    : catalog_(catalog), members_(members), task_(std::move(task)) {}
 
 void Service::set_master(std::shared_ptr<Master> master) {
   std::lock_guard lock(mutex_);
@@ -44,12 +35,7 @@ void Service::on_message(const std::shared_ptr<Peer>& peer, Message&& message) {
     case MessageType::kForget: session_of(message).programs.erase(message.call); break;
     case MessageType::kCloseSession: close_session(message); break;
     case MessageType::kReset: reset(message); break;
-    case MessageType::kLeave: {
-      // Answered first: the last farewell may be what this process waits for to end.
-      std::string task = decode_hello(message.meta).task;
-      acknowledge(*peer, message);
-      return note_left(task);
-    }
+    case MessageType::kNews: return news(*peer, message);
     case MessageType::kPing: break;
     case MessageType::kCancel: return cancel_call(*peer, message.call);
     case MessageType::kOpenMaster:
@@ -77,11 +63,12 @@ bool Service::is_for_master(const std::shared_ptr<Peer>& peer, Message& message)
   }
 }
 
-void Service::acknowledge(Peer& peer, const Message& request) {
+void Service::acknowledge(Peer& peer, const Message& request, std::string meta) {
   Message answer;
   answer.type = uint8_t(MessageType::kReply);
   answer.call = request.call;
   answer.session = request.session;
+  answer.meta = std::move(meta);
   peer.send(std::move(answer));
 }
 
@@ -107,8 +94,7 @@ void Service::hello(const Message& message) {
     std::erase_if(sessions_, [&](const auto& item) {
       return item.second.task == task && item.second.incarnation != message.incarnation;
     });
-    std::lock_guard lock(mutex_);
-    left_.erase(task);
+    members_.note_working(task, message.incarnation);
   }
   OpenSession& session = sessions_[message.session];
   session.task = std::move(task);
@@ -230,28 +216,18 @@ void Service::on_close(const std::shared_ptr<Peer>& peer, const Error&) {
   for (auto& end : ends) end->cancel();
 }
 
-void Service::note_left(const std::string& task) {
-  std::lock_guard lock(mutex_);
-  left_.insert(task);
-  changed_.notify_all();
-}
-
-bool Service::all_left() const {
-  return !expected_.empty() && std::ranges::includes(left_, expected_);
-}
-
-void Service::wait_until_all_left() {
-  std::unique_lock lock(mutex_);
-  changed_.wait(lock, [&] { return stopped_ || all_left(); });
+void Service::news(Peer& peer, const Message& message) {
+  News news = decode_news(message.meta);
+  // Answered first: this may be what the process waits for to end.
+  acknowledge(peer, message, encode(News{task_->name, members_.of(task_->name)}));
+  members_.note(news.task, message.incarnation, news.standing);
 }
 
 void Service::finish() { heavy_.reset(); }
 
 void Service::stop() {
   if (auto master = this->master()) master->stop();
-  std::lock_guard lock(mutex_);
-  stopped_ = true;
-  changed_.notify_all();
+  members_.stop();
 }
 
 }  // namespace capstan

@@ -1,23 +1,21 @@
 #pragma once
 
-// A task as its peers see it: keeps their sessions and pieces, runs what they call, counts who has
-// joined the job and who has left it. Everything here happens on the server's one control thread,
+// A task as its peers see it: keeps their sessions and pieces, runs what they call, notes who of
+// them only serves and who has left. Everything here happens on the server's one control thread,
 // but for pieces that take long, which have a thread of their own, and the ends of calls that had
 // to wait.
 
 #include <atomic>
-#include <condition_variable>
 #include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
-#include <set>
 #include <string>
 #include <unordered_map>
 
 #include "base/poster.h"
 #include "base/transport.h"
-#include "cluster/cluster_spec.h"
+#include "cluster/membership.h"
 #include "exec/program.h"
 #include "net/message.h"
 
@@ -39,13 +37,11 @@ class Master {
 
 class Service : public Handler {
  public:
-  Service(const Catalog& catalog, const ClusterSpec& cluster, std::shared_ptr<TaskState> task);
+  Service(const Catalog& catalog, Membership& members, std::shared_ptr<TaskState> task);
 
   void on_message(const std::shared_ptr<Peer>& peer, Message&& message) override;
   void on_close(const std::shared_ptr<Peer>& peer, const Error& why) override;
 
-  // Blocks until every worker and chief of the spec has joined and left in good order, or stop().
-  void wait_until_all_left();
   void stop();
   // Ends what still runs. After the control thread has ended.
   void finish();
@@ -77,12 +73,12 @@ class Service : public Handler {
   void cancel_call(const Peer& peer, uint64_t call);
   void close_session(const Message& message);
   void reset(const Message& message);
-  void note_left(const std::string& task);
-  bool all_left() const;
+  void news(Peer& peer, const Message& message);
   static void reply(Peer& peer, const Message& request, ProgramResult result);
-  static void acknowledge(Peer& peer, const Message& request);
+  static void acknowledge(Peer& peer, const Message& request, std::string meta = "");
 
   const Catalog& catalog_;
+  Membership& members_;
   const std::shared_ptr<TaskState> task_;
   std::unordered_map<uint64_t, OpenSession> sessions_;
   std::unordered_map<uint64_t, std::shared_ptr<Waiting>> waiting_;  // by peer
@@ -90,11 +86,8 @@ class Service : public Handler {
       std::make_unique<Poster>();  // runs segments that would keep the control thread too long
   std::atomic<uint64_t> messages_{0};
 
-  mutable std::mutex mutex_;  // guards the rest
+  mutable std::mutex mutex_;  // guards the next
   std::shared_ptr<Master> master_;
-  std::condition_variable changed_;
-  std::set<std::string> expected_, left_;
-  bool stopped_ = false;
 };
 
 }  // namespace capstan

@@ -29,6 +29,7 @@ void serve(const TaskOptions& task, TaskChannel& channel) {
   conduct_for_clients(*server);
   fmt::print("{} serves at {}\n", server->task_name(), server->target());
   std::fflush(stdout);
+  channel.serves(false);
   server->join();
   channel.end();
 }

@@ -17,6 +17,7 @@ void run(std::string_view input) {
     case 2: decode_call(meta); return;
     case 3: decode_names(meta); return;
     case 5: decode_extension(meta); return;
+    case 6: decode_news(meta); return;
     default: decode_run_request(meta); return;
   }
 }
@@ -41,6 +42,7 @@ std::vector<std::string> fuzz_seeds() {
           '\2' + encode(Call{300}),
           '\3' + encode_names({"a", "", "bc"}),
           '\4' + encode(RunRequest{{"x:0"}, {"y:0", "z:1"}, {"train"}}),
+          '\6' + encode(News{"/job:worker/task:0", {.left = true, .serves = true}}),
           '\5' + encode(Extension{7, to_graph_def(*sample_piece().graph)})};
 }
 
