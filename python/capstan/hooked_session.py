@@ -3,8 +3,11 @@
 import time
 
 from capstan import global_step as global_steps
+from capstan import graph as graphs
 from capstan import launcher, protos
 from capstan.hooks import SessionRunArgs, SessionRunContext, SessionRunHook, SessionRunValues
+from capstan.limit_guard import LimitGuard
+from capstan.session import BaseSession
 from capstan.session_layers import WrappedSession
 from capstan.step_hooks import (
     CheckpointSaverHook,
@@ -24,7 +27,8 @@ class HookedSession(WrappedSession):
         super().__init__(sess)
         self._hooks = hooks
         self._should_stop = False
-        self._run = sess.run
+        guards = [hook._guard for hook in hooks if isinstance(hook, _LauncherHook) and hook._guard]
+        self._run = guards[0].run if guards else sess.run
         self._step_hooks = [hook for hook in hooks if type(hook) in _PLAIN_STEP_HOOKS]
         self._others = [hook for hook in hooks if hook not in self._step_hooks and _has_run_methods(hook)]
         self._step = self._step_hooks[0]._global_step_tensor if self._step_hooks else None
@@ -126,17 +130,18 @@ class _LauncherHook(StepHook):
     """Tells the launcher the step and the loss, and stops at the limit that it gave."""
 
     def __init__(self, step, hooks):
-        self._global_step_tensor, self._others = step, hooks
+        self._global_step_tensor, self._others, self._guard = step, hooks, None
         self._reporter = launcher.StepReporter(step.graph)
 
     def after_create_session(self, session, coord):
+        if self._reporter.limit and isinstance(session, BaseSession):
+            self._guard = LimitGuard(session, self._reporter.limit, self._global_step_tensor)
         ends = [hook._last_step for hook in self._others if isinstance(hook, StopAtStepHook)]
         self._reporter.last_step = min((int(end) for end in ends), default=0)
 
     def after_run(self, run_context, run_values):
         step = run_values.results + 1
-        if self._reporter.due:
-            self._reporter.report(step, run_context.original_args.fetches, run_context._caller_values)
+        self._reporter.report_if_due(step, run_context.original_args.fetches, run_context._caller_values)
         if self._reporter.reached(step):
             if self._reporter.reached(run_context.session.run(self._global_step_tensor)):
                 run_context.request_stop()
@@ -149,8 +154,24 @@ class _LauncherHook(StepHook):
 
 
 def launcher_hooks(hooks):
-    step = global_steps.global_step_read() if launcher.watched() else None
+    if not launcher.watched():
+        return []
+    step = global_steps.global_step_read()
+    if step is None:
+        step = _read_of_counted()
     return [] if step is None else [_LauncherHook(step, hooks)]
+
+
+def _read_of_counted():
+    """As global_step_read(), of a step that only its optimizer knows."""
+    graph = graphs.get_default_graph()
+    step = launcher.step_counted(graph)
+    if step is None:
+        if graph.get_collection(graphs.GraphKeys.TRAIN_OP):
+            launcher.say_limit_is_unkept(graph)
+        return None
+    with graph.name_scope(None), graph.name_scope(step.op.name + "/"):
+        return step + 0
 
 
 # Subclasses may override anything: those are called at every run.

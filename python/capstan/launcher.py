@@ -21,8 +21,12 @@ class LimitReached(errors.OutOfRangeError):
     catches it, it ends the process in good order."""
 
 
+    step = 0
+
 def limit_reached(step):
-    return LimitReached(None, None, "training ends at global step %d: the limit was reached" % step)
+    error = LimitReached(None, None, "training ends at global step %d: the limit was reached" % step)
+    error.step = step
+    return error
 
 
 class _Process:
@@ -122,6 +126,23 @@ def _is_loss(fetch, losses):
 
 
 def loss_among(graph, fetches, values):
+def step_counted(graph):
+    """What the optimizers of a graph count, whatever its name; None where they count nothing, or not
+    the same."""
+    steps = list(graph.kept("counted", dict).values())
+    return steps[0] if steps and all(step is steps[0] for step in steps) else None
+
+
+def say_limit_is_unkept(graph):
+    """Once per graph, where there is a limit."""
+    limit, said = process().max_steps, graph.kept("said", set)
+    if limit and "limit" not in said:
+        said.add("limit")
+        print("capstan: --max-steps %d cannot be kept, and no step is shown: nothing counts the steps "
+              "of this training; give minimize() or apply_gradients() a global_step" % limit,
+              file=sys.stderr, flush=True)  # fmt: skip
+
+
     """The loss among fetched values, or None: a number that an optimizer minimizes, else one that
     is called so."""
     losses = graph.kept("minimized", set)
@@ -172,4 +193,8 @@ class StepReporter:
 
     def _tell(self, step):
         ends = [last for last in (self.last_step, self.limit) if last > 0]
+    def report_if_due(self, step, fetches, values):
+        if self.due or self.reached(step):
+            self.report(step, fetches, values)
+
         self._process.channel.step(int(step), self._loss, min(ends, default=0))

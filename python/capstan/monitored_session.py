@@ -4,7 +4,7 @@ Four layers, as programs that reach inside know them: MonitoredSession, one that
 when a task was lost, one that knows the coordinator, one that calls the hooks; below is tf.Session.
 """
 
-from capstan import errors
+from capstan import errors, launcher
 from capstan import graph as graphs
 from capstan.coordinator import Coordinator
 from capstan.graph import GraphKeys
@@ -129,7 +129,7 @@ class _MonitoredSession:
 
     def __exit__(self, exception_type, exception_value, traceback):
         # The end of the input is a good end.
-        if exception_type in (errors.OutOfRangeError, StopIteration):
+        if exception_type in (errors.OutOfRangeError, launcher.LimitReached, StopIteration):
             exception_type = None
         self._close_internal(exception_type)
         return exception_type is None

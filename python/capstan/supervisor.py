@@ -13,22 +13,21 @@ from capstan.saver import Saver
 from capstan.services import SVStepCounterThread, SVSummaryThread, SVTimerCheckpointThread
 from capstan.session import Session
 from capstan.session_manager import SessionManager
-from capstan.watched_session import step_counted_in
+from capstan.watched_session import FollowedSession, step_counted_in
 
 
-class _WatchedSession(Session):
+class _WatchedSession(FollowedSession, Session):
     """Tells the launcher how training goes; made only where a launcher listens or gave a limit."""
 
-    _supervisor = None
+    _supervisor = _step = None
 
     def _watch(self, supervisor):
-        self._reporter = launcher.StepReporter(self.graph)
-        self._step_tensor = self.graph.as_graph_element(supervisor.global_step)
+        self._follow()
         self._supervisor = supervisor
 
     def _finish(self):
-        if self._supervisor is not None:
-            self._reporter.finish(super(), self._step_tensor)
+        if self._step is not None:
+            self._reporter.finish(super(), self._step)
 
     def run(self, fetches, feed_dict=None, options=None, run_metadata=None):
         if self._supervisor is None:
@@ -36,11 +35,16 @@ class _WatchedSession(Session):
         self._supervisor._check_limit()
         wanted = self._reporter.limit or self._reporter.due
         # Other runs stay as the program made them: they may outlive the server of the step.
-        if not wanted or step_counted_in(self.graph, fetches) is None:
+        counted = step_counted_in(self.graph, fetches) if wanted else None
+        if counted is None:
             return super().run(fetches, feed_dict, options, run_metadata)
-        values, step = super().run((fetches, self._step_tensor), feed_dict, options, run_metadata)
-        if self._reporter.due:
-            self._reporter.report(step, fetches, values)
+        self._step = counted
+        try:
+            values, step = self._run_counted(counted, fetches, feed_dict, options, run_metadata)
+        except launcher.LimitReached as reached:
+            self._supervisor._limit_reached(reached.step)
+            raise
+        self._reporter.report_if_due(step, fetches, values)
         if self._reporter.reached(step):
             self._supervisor._limit_reached(int(step))
         return values
@@ -211,7 +215,7 @@ class Supervisor:
             )
         if start_standard_services:
             self.start_queue_runners(sess)
-        if isinstance(sess, _WatchedSession) and self._global_step is not None:
+        if isinstance(sess, _WatchedSession):
             sess._watch(self)
         return sess
 

@@ -1,7 +1,7 @@
 """tf.train.SyncReplicasOptimizer: all replicas' gradients are averaged before they are applied. The
 nodes are the engine's; the wrapped optimizer may be the program's own."""
 
-from capstan import _capstan, optimizers, variables
+from capstan import _capstan, launcher, optimizers, variables
 from capstan import graph as graphs
 from capstan.graph import GraphKeys
 from capstan.hooks import SessionRunHook
@@ -74,6 +74,8 @@ class SyncReplicasOptimizer(optimizers.Optimizer):
             opt._adopt()
             train_op = self._adopt_nodes(self._sync.nodes(self._graph))
         self._gradients_applied = True
+        for op in (train_op.op, self._sync_op):  # the chief's queue runner counts; all train
+            launcher.counted(op, global_step)
         return train_op
 
     def _adopt_nodes(self, nodes):
@@ -83,6 +85,7 @@ class SyncReplicasOptimizer(optimizers.Optimizer):
         self.local_step_init_op = nodes["local_step_init_op"].outputs[0]
         self.ready_for_local_init_op = nodes["ready_for_local_init_op"]
         self.chief_init_op = nodes["chief_init_op"]
+        self._sync_op = nodes["sync_op"]
         self._sync_token_queue = _TokenQueue(nodes["close_op"].inputs[0])
         self._chief_queue_runner = QueueRunner(
             self._sync_token_queue,

@@ -8,6 +8,7 @@ from capstan import global_step as global_steps
 from capstan import launcher
 from capstan.elements import Operation
 from capstan.graph import GraphKeys
+from capstan.limit_guard import LimitGuard
 from capstan.session import InteractiveSession, Session
 
 
@@ -26,23 +27,29 @@ def _operations(graph, fetch):
             yield op
 
 
+UNKNOWN = object()  # the step of training that nobody counts
+
+
 def _step_counted_by(op):
-    """The global step that running this op counts, or None."""
+    """The global step that running this op counts; UNKNOWN for training that counts none; None for
+    what is no training."""
     counted = op.graph.kept("counted", dict)
     steps = op.graph.get_collection(GraphKeys.GLOBAL_STEP) or [global_steps._by_name(op.graph)]
     own = getattr(steps[0], "op", None)
-    seen, todo = set(), [op]
+    seen, todo, none = set(), [op], None
     while todo:
         op = todo.pop()
         if op in counted:
             return counted[op]
         if op.type == "AssignAdd" and op.inputs[0].op is own:
             return steps[0]  # a program that counts by itself
+        if op.type.startswith(("Apply", "SparseApply", "ResourceApply")):
+            none = UNKNOWN
         if op not in seen:
             seen.add(op)
             todo += [tensor.op for tensor in op.inputs]
             todo += op.control_inputs
-    return None
+    return none
 
 
 def step_counted_in(graph, fetches):
@@ -51,28 +58,45 @@ def step_counted_in(graph, fetches):
     for op in _operations(graph, fetches):
         if op not in known:
             known[op] = _step_counted_by(op)
-        if known[op] is not None:
+        if known[op] is UNKNOWN:
+            launcher.say_limit_is_unkept(graph)
+        elif known[op] is not None:
             return known[op]
     return None
 
 
-class _Watched:
-    _reporter = None
+class FollowedSession:
+    """How a session follows the step of its training; mixed into a kind of session."""
+
+    _reporter = _guard = None
+
+    def _follow(self):
+        if self._reporter is None:
+            self._reporter = launcher.StepReporter(self.graph)
+            if self._reporter.limit:
+                self._guard = LimitGuard(self, self._reporter.limit)
+
+    def _run_counted(self, step, fetches, *args):
+        """(values, step after or before this run)"""
+        if self._guard is None:
+            return super().run((fetches, step), *args)
+        return self._guard.run((fetches, step), *args, step=step)
+
+
+class _Watched(FollowedSession):
     _last_step = 0
 
     def run(self, fetches, feed_dict=None, options=None, run_metadata=None):
         step = step_counted_in(self.graph, fetches)
         if step is None:
             return super().run(fetches, feed_dict, options, run_metadata)
-        if self._reporter is None:
-            self._reporter = launcher.StepReporter(self.graph)
+        self._follow()
         if self._reporter.reached(self._last_step):
             raise launcher.limit_reached(self._last_step)
         if not (self._reporter.limit or self._reporter.due):
             return super().run(fetches, feed_dict, options, run_metadata)
-        values, self._last_step = super().run((fetches, step), feed_dict, options, run_metadata)
-        if self._reporter.due:
-            self._reporter.report(self._last_step, fetches, values)
+        values, self._last_step = self._run_counted(step, fetches, feed_dict, options, run_metadata)
+        self._reporter.report_if_due(self._last_step, fetches, values)
         return values
 
 
