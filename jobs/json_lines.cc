@@ -12,6 +12,7 @@ void add_result(JsonObject& json, const TaskReport& task) {
       .add("done", task.done())
       .add("success", task.success())
       .add("exit_code", task.exit_code)
+      .add_json("signal", task.signal ? json_quote(signal_name(task.signal)) : "null")
       .add("seconds", task.seconds)
       .add("peak_memory", task.peak_memory);
   if (!task.error.empty()) json.add("error", task.error);

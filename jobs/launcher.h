@@ -28,6 +28,7 @@ struct TaskReport {
   int pid = 0;
   TaskState state = TaskState::kRunning;
   int exit_code = 0;  // 128 + signal for a task that a signal ended
+  int signal = 0;     // 0: none did
   double seconds = 0;
   int64_t peak_memory = 0;  // bytes
   std::string error;        // the first error that the task told, or empty
@@ -35,6 +36,11 @@ struct TaskReport {
   bool done() const { return state != TaskState::kRunning; }
   bool success() const { return state == TaskState::kSucceeded; }
 };
+
+// "SIGKILL"
+std::string signal_name(int signal);
+// "exit code 3", "SIGKILL"
+std::string end_text(const TaskReport& task);
 
 struct JobReport {
   int exit_code = 0;

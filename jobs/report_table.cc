@@ -8,9 +8,20 @@
 namespace capstan::jobs {
 namespace {
 
-using Row = std::array<std::string, 8>;
+constexpr size_t kColumns = 9;
+using Row = std::array<std::string, kColumns>;
 
-Row row_of(const TaskReport& task) {
+// The cause and what followed from it look different, in a pipe too.
+std::string end_of(const JobReport& report, size_t i) {
+  const TaskReport& task = report.tasks[i];
+  if (task.state == TaskState::kStopped) return "stopped";
+  if (task.state != TaskState::kFailed) return task.done() ? "ok" : "-";
+  if (report.cause == i) return "cause: " + end_text(task);
+  return (report.cause ? "consequence: " : "") + end_text(task);
+}
+
+Row row_of(const JobReport& report, size_t i) {
+  const TaskReport& task = report.tasks[i];
   return {task.port ? task.host : "-",
           task.port ? std::to_string(task.port) : "-",
           task.task.job,
@@ -18,7 +29,21 @@ Row row_of(const TaskReport& task) {
           task.done() ? "yes" : "no",
           task.success() ? "yes" : "no",
           fmt::format("{:.1f}", task.seconds),
-          human_bytes(task.peak_memory)};
+          human_bytes(task.peak_memory),
+          end_of(report, i)};
+}
+
+// Red for the cause, dim for what it brought about.
+const char* colour_of(const JobReport& report, size_t i) {
+  if (report.cause == i) return "\x1b[1;31m";
+  bool brought_about = report.cause && !report.tasks[i].success();
+  return brought_about ? "\x1b[2m" : "";
+}
+
+std::string text_of(const Row& row, const std::array<size_t, kColumns>& width) {
+  std::string out;
+  for (size_t i = 0; i + 1 < row.size(); ++i) out += fmt::format("{:<{}}  ", row[i], width[i]);
+  return out + row.back();
 }
 
 }  // namespace
@@ -31,18 +56,18 @@ std::string human_bytes(int64_t bytes) {
   return unit == 0 ? fmt::format("{} B", bytes) : fmt::format("{:.1f} {}", value, kUnits[unit]);
 }
 
-std::string report_table(const std::vector<TaskReport>& tasks) {
-  std::vector<Row> rows = {
-      {"host", "port", "job", "task", "done", "success", "seconds", "peak memory"}};
-  for (const TaskReport& task : tasks) rows.push_back(row_of(task));
-  std::array<size_t, 8> width{};
+std::string report_table(const JobReport& report, bool colour) {
+  std::vector<Row> rows = {{"host", "port", "job", "task", "done", "success", "seconds",
+                            "peak memory", "end"}};
+  for (size_t i = 0; i < report.tasks.size(); ++i) rows.push_back(row_of(report, i));
+  std::array<size_t, kColumns> width{};
   for (const Row& row : rows) {
     for (size_t i = 0; i < row.size(); ++i) width[i] = std::max(width[i], row[i].size());
   }
   std::string out;
-  for (const Row& row : rows) {
-    for (size_t i = 0; i + 1 < row.size(); ++i) out += fmt::format("{:<{}}  ", row[i], width[i]);
-    out += row.back() + "\n";
+  for (size_t i = 0; i < rows.size(); ++i) {
+    std::string on = colour && i > 0 ? colour_of(report, i - 1) : "";
+    out += on + text_of(rows[i], width) + (on.empty() ? "" : "\x1b[0m") + "\n";
   }
   return out;
 }

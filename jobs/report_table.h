@@ -1,6 +1,6 @@
 #pragma once
 
-// The table at the end of a job: host, port, job, task, done, success, seconds, peak memory.
+// The table at the end of a job: host, port, job, task, done, success, seconds, peak memory, end.
 
 #include <string>
 #include <vector>
@@ -9,7 +9,7 @@
 
 namespace capstan::jobs {
 
-std::string report_table(const std::vector<TaskReport>& tasks);
+std::string report_table(const JobReport& report, bool colour = false);
 
 // "512 B", "45.1 MB", "1.2 GB" (powers of 1000).
 std::string human_bytes(int64_t bytes);

@@ -76,7 +76,8 @@ void Terminal::progress(const TaskId&, const Progress& progress) {
 void Terminal::ended(const TaskReport& task) {
   --live_tasks_;
   if (task.state == TaskState::kFailed) {
-    note(fmt::format("{} failed with exit code {}", task.task.name(), task.exit_code));
+    std::string_view how = task.signal ? "failed:" : "failed with";
+    note(fmt::format("{} {} {}", task.task.name(), how, end_text(task)));
   }
 }
 
@@ -122,7 +123,7 @@ void Terminal::finish(const JobReport& report) {
     for (const std::string& line : report.last_lines)
       write(options_.err, "  " + printable_with_colours(line) + "\n");
   }
-  write(options_.out, "\n" + report_table(report.tasks));
+  write(options_.out, "\n" + report_table(report, options_.colour));
   if (!report.reason.empty()) {
     write(options_.err, fmt::format("capstan: {}\n", report.reason));
     if (report.cause && !report.tasks[*report.cause].error.empty()) {

@@ -86,7 +86,18 @@ TEST(StepRate, IsTheSlopeOfTheLastSeconds) {
 TEST(ReportTable, ShowsADashForATaskOutsideTheCluster) {
   TaskReport evaluator = report_of({"evaluator", 0});
   evaluator.port = 0;
-  EXPECT_THAT(report_table({evaluator}), HasSubstr("-     -     evaluator"));
+  EXPECT_THAT(report_table({.tasks = {evaluator}}), HasSubstr("-     -     evaluator"));
+}
+
+TEST(ReportTable, TheCauseIsRedAndWhatFollowedIsDim) {
+  JobReport report{.cause = 1, .tasks = {report_of({"ps", 0}), report_of({"worker", 0})}};
+  report.tasks[0].state = TaskState::kStopped;
+  report.tasks[1].state = TaskState::kFailed;
+  report.tasks[1].signal = 9;
+  std::string table = report_table(report, /*colour=*/true);
+  EXPECT_THAT(table, HasSubstr("\x1b[2m127.0.0.1"));
+  EXPECT_THAT(table, HasSubstr("stopped\x1b[0m\n\x1b[1;31m127.0.0.1"));
+  EXPECT_THAT(table, HasSubstr("cause: SIGKILL\x1b[0m\n"));
 }
 
 TEST(HumanBytes, PicksTheUnit) {

@@ -150,6 +150,7 @@ std::vector<std::string> LocalJob::environment(const TaskId& task) const {
   if (spec_.max_steps > 0) env["CAPSTAN_MAX_STEPS"] = std::to_string(spec_.max_steps);
   std::vector<std::string> entries;
   for (const auto& [name, value] : env) entries.push_back(name + "=" + value);
+  entries.push_back(mark_);
   return entries;
 }
 
@@ -158,7 +159,6 @@ JobReport LocalJob::run() {
   prctl(PR_SET_CHILD_SUBREAPER, 1);
   Keeper keeper(mark_);
   started_ = monotonic_seconds();
-  entries.push_back(mark_);
   start_all();
   while (any_running([](const LocalTask&) { return true; })) {
     wait_for_events();
@@ -360,8 +360,8 @@ JobReport LocalJob::make_report() {
   if (report.cause && stop_code_ == 0) {
     const LocalTask& cause = *tasks_[*report.cause];
     report.exit_code = cause.report.exit_code;
-    report.reason = fmt::format("{} failed first, with exit code {}", cause.report.task.name(),
-                                cause.report.exit_code);
+    report.reason = fmt::format("{} failed first, {} {}", cause.report.task.name(),
+                                cause.report.signal ? "ended by" : "with", end_text(cause.report));
     report.last_lines = cause.last_lines();
   }
   if (report.exit_code != 0 || !options_.log_dir.empty()) report.log_dir = logs_.keep();

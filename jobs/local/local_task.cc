@@ -113,6 +113,7 @@ void LocalTask::finish() {
   output_.reset();
   channel_.reset();
   report.exit_code = end.exit_code;
+  report.signal = end.signal;
   report.peak_memory = end.peak_memory;
   report.seconds = ended_ - started_;
   if (error_) report.error = error_->message;
@@ -147,10 +148,10 @@ void LocalTask::on_line(std::string_view line) {
 void LocalTask::on_event(std::string_view line) {
   TaskEvent event = task_event(line);
   if (event.port) report.port = *event.port;
-  if (event.error && !error_) error_ = std::move(event.error);
   serves_ = serves_ || event.serves;
   trained_ = trained_ || event.trained;
   if (event.waits_for) waits_for_ = *event.waits_for;
+  if (event.error && !error_) error_ = std::move(event.error);
   if (error_ && !error_->time) error_->time = monotonic_seconds();
   if (!event.step) return;
   steps_over_channel_ = true;

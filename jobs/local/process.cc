@@ -127,8 +127,9 @@ ProcessEnd Process::reap() {
   while (wait4(pid_, &status, 0, &usage) < 0 && errno == EINTR) {
   }
   pid_ = -1;
-  int code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-  return {code, usage.ru_maxrss * int64_t{1024}};
+  int signal = WIFEXITED(status) ? 0 : WTERMSIG(status);
+  int code = signal ? 128 + signal : WEXITSTATUS(status);
+  return {code, signal, usage.ru_maxrss * int64_t{1024}};
 }
 
 void kill_processes_with(const std::string& entry) {

@@ -20,6 +20,7 @@ struct ProcessOptions {
 
 struct ProcessEnd {
   int exit_code = 0;        // 128 + signal for one that a signal ended
+  int signal = 0;           // 0: none did
   int64_t peak_memory = 0;  // bytes
 };
 

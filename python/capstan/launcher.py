@@ -6,6 +6,7 @@ who trained have; one that fails says to the launcher why, and leaves nobody.
 """
 
 import atexit
+import contextlib
 import os
 import sys
 import time
@@ -20,8 +21,8 @@ class LimitReached(errors.OutOfRangeError):
     """Training has come to the launcher's limit: for the program, the end of its input. Where nobody
     catches it, it ends the process in good order."""
 
-
     step = 0
+
 
 def limit_reached(step):
     error = LimitReached(None, None, "training ends at global step %d: the limit was reached" % step)
@@ -52,11 +53,6 @@ class _Process:
             self._servers.remove(server)
             server._leave()
 
-    def _on_exception(self, kind, value, trace):
-        if issubclass(kind, LimitReached):
-            print("capstan: %s" % value, file=sys.stderr)
-            raise SystemExit(0)  # from here the interpreter takes it as the program's own
-        if not issubclass(kind, KeyboardInterrupt) and os.getpid() == self._pid:
     def serve(self, server):
         """A task that only serves from now on, and says goodbye to nobody. Whether it trained before."""
         if server in self._servers:
@@ -64,6 +60,11 @@ class _Process:
         self.channel.serves(bool(_targets))
         return bool(_targets)
 
+    def _on_exception(self, kind, value, trace):
+        if issubclass(kind, LimitReached):
+            print("capstan: %s" % value, file=sys.stderr)
+            raise SystemExit(0)  # from here the interpreter takes it as the program's own
+        if not issubclass(kind, KeyboardInterrupt) and os.getpid() == self._pid:
             self.channel.error(kind.__name__, str(value))
         self._next_hook(kind, value, trace)
 
@@ -77,17 +78,17 @@ class _Process:
 
 
 _made = []
-
-
-def process():
-    if not _made:
-        _made.append(_Process())
 _targets = set()  # of the sessions that this process has made on a cluster
 
 
 def note_session(target):
     if target:
         _targets.add(target)
+
+
+def process():
+    if not _made:
+        _made.append(_Process())
     return _made[0]
 
 
@@ -98,6 +99,23 @@ def watched():
     return process().channel.connected or process().max_steps > 0
 
 
+@contextlib.contextmanager
+def waiting_for(whom):
+    """A block; what it gives is to be called when it really waits. The launcher hears of both."""
+    told = []
+
+    def say():
+        if not told and watched():
+            told.append(process().channel)
+            told[0].waits(whom)
+
+    try:
+        yield say
+    finally:
+        for channel in told:
+            channel.waits("")
+
+
 def minimized(loss):
     """Remembers what optimizers minimize: that is what a program's loss is."""
     loss.graph.kept("minimized", set).add(loss)
@@ -106,6 +124,23 @@ def minimized(loss):
 def counted(train_op, global_step):
     """Remembers that running this op is a step of training, which counts so."""
     train_op.graph.kept("counted", dict)[train_op] = global_step
+
+
+def step_counted(graph):
+    """What the optimizers of a graph count, whatever its name; None where they count nothing, or not
+    the same."""
+    steps = list(graph.kept("counted", dict).values())
+    return steps[0] if steps and all(step is steps[0] for step in steps) else None
+
+
+def say_limit_is_unkept(graph):
+    """Once per graph, where there is a limit."""
+    limit, said = process().max_steps, graph.kept("said", set)
+    if limit and "limit" not in said:
+        said.add("limit")
+        print("capstan: --max-steps %d cannot be kept, and no step is shown: nothing counts the steps "
+              "of this training; give minimize() or apply_gradients() a global_step" % limit,
+              file=sys.stderr, flush=True)  # fmt: skip
 
 
 def _pairs(fetches, values):
@@ -126,23 +161,6 @@ def _is_loss(fetch, losses):
 
 
 def loss_among(graph, fetches, values):
-def step_counted(graph):
-    """What the optimizers of a graph count, whatever its name; None where they count nothing, or not
-    the same."""
-    steps = list(graph.kept("counted", dict).values())
-    return steps[0] if steps and all(step is steps[0] for step in steps) else None
-
-
-def say_limit_is_unkept(graph):
-    """Once per graph, where there is a limit."""
-    limit, said = process().max_steps, graph.kept("said", set)
-    if limit and "limit" not in said:
-        said.add("limit")
-        print("capstan: --max-steps %d cannot be kept, and no step is shown: nothing counts the steps "
-              "of this training; give minimize() or apply_gradients() a global_step" % limit,
-              file=sys.stderr, flush=True)  # fmt: skip
-
-
     """The loss among fetched values, or None: a number that an optimizer minimizes, else one that
     is called so."""
     losses = graph.kept("minimized", set)
@@ -175,6 +193,10 @@ class StepReporter:
     def reached(self, step):
         return 0 < self.limit <= step
 
+    def report_if_due(self, step, fetches, values):
+        if self.due or self.reached(step):
+            self.report(step, fetches, values)
+
     def report(self, step, fetches, values):
         self._next_time = time.time() + _REPORT_SECS
         if self._process.channel.connected:
@@ -193,8 +215,4 @@ class StepReporter:
 
     def _tell(self, step):
         ends = [last for last in (self.last_step, self.limit) if last > 0]
-    def report_if_due(self, step, fetches, values):
-        if self.due or self.reached(step):
-            self.report(step, fetches, values)
-
         self._process.channel.step(int(step), self._loss, min(ends, default=0))

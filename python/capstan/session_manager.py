@@ -4,12 +4,13 @@ have done so."""
 import sys
 import time
 
-from capstan import checkpoints, errors, logs
+from capstan import checkpoints, cluster, errors, launcher, logs
 from capstan import graph as graphs
 from capstan.session import ManagedSession
 
 _FIRST_WAIT_SECS, _LONGEST_WAIT_SECS = 0.05, 1.0
 _SAY_SECS = 5.0
+_CHIEF_ADVICE = "; the chief is the task whose program says is_chief=True: does one run?"
 
 
 class _Patience:
@@ -21,14 +22,15 @@ class _Patience:
         self._start = self._said = time.monotonic()
         self._end = self._start + (float("inf") if max_wait_secs is None else max_wait_secs)
 
-    def wait(self, what):
+    def wait(self, what, advice=""):
         """False once the time is over."""
         now = time.monotonic()
         if now >= self._end:
             return False
         if now - self._said >= _SAY_SECS:
             self._said = now
-            sys.stderr.write("capstan: waiting for %s for %d s\n" % (what, now - self._start))
+            waited = now - self._start
+            sys.stderr.write("capstan: waiting for %s for %d s%s\n" % (what, waited, advice))
             sys.stderr.flush()
         time.sleep(min(self._pause, self._longest, self._end - now))
         self._pause *= 1.5
@@ -191,23 +193,40 @@ class SessionManager:
         """A session, once the chief has initialised the model. Asks often at first, so that a
         worker starts within a second of its chief."""
         sess = self._session(master, config)
-        patience = _Patience(self._recovery_wait_secs, max_wait_secs)
         try:
-            while True:
-                ready, why = self._try_run_local_init_op(sess)
-                if ready:
-                    ready, why = self._model_ready(sess)
-                if ready:
-                    return sess
-                if not patience.wait("the chief to initialise the model (%s)" % why):
-                    raise errors.DeadlineExceededError(
-                        None,
-                        None,
-                        "Session was not ready after waiting %s secs: %s" % (max_wait_secs, why),
-                    )
+            with launcher.waiting_for("chief") as say:
+                self._wait_until_ready(sess, cluster.chief_of(master), max_wait_secs, say)
+            return sess
         except BaseException:
             sess.close()
             raise
+
+    def _wait_until_ready(self, sess, chief, max_wait_secs, say):
+        patience = _Patience(self._recovery_wait_secs, max_wait_secs)
+        while True:
+            gone = chief.has_left()  # before we look: its last act may have been to initialise
+            is_ready, why = self._ready_for_all(sess)
+            if is_ready:
+                return
+            if gone:
+                raise errors.FailedPreconditionError(
+                    None,
+                    None,
+                    "%s has ended, the chief, and nobody else initialises the model (%s); start all "
+                    "tasks of the job again" % (chief.name, why),
+                )
+            say()
+            what = "the chief to initialise the model (%s)" % why
+            if not patience.wait(what, _CHIEF_ADVICE):
+                raise errors.DeadlineExceededError(
+                    None,
+                    None,
+                    "Session was not ready after waiting %s secs: %s" % (max_wait_secs, why),
+                )
+
+    def _ready_for_all(self, sess):
+        is_ready, why = self._try_run_local_init_op(sess)
+        return self._model_ready(sess) if is_ready else (is_ready, why)
 
     # --- Readiness --------------------------------------------------------------------------------
 

@@ -172,9 +172,9 @@ def test_the_table_shows_every_task(run_capstan, program):
     done = run_capstan("run", "--ps", 1, "--workers", 1, "--evaluator", program(""))
     table = done.stdout[done.stdout.index("host") :].splitlines()
     assert re.split(r"  +", table[0]) == [
-        "host", "port", "job", "task", "done", "success", "seconds", "peak memory",
+        "host", "port", "job", "task", "done", "success", "seconds", "peak memory", "end",
     ]  # fmt: skip
-    assert re.match(r"127\.0\.0\.1 +\d+ +ps +0 +yes +yes +\d+\.\d +\d+\.\d MB$", table[1])
+    assert re.match(r"127\.0\.0\.1 +\d+ +ps +0 +yes +yes +\d+\.\d +\d+\.\d MB +ok$", table[1])
     assert re.match(r"127\.0\.0\.1 +\d+ +worker +0 +yes +yes ", table[2])
     assert re.match(r"- +- +evaluator +0 +yes +yes ", table[3])
 
@@ -192,6 +192,32 @@ time.sleep(60)
     assert "worker/1 failed first, with exit code 7" in done.stderr
     shown = re.findall(r"^  line (\d+)$", done.stderr, re.M)
     assert shown == [str(i) for i in range(10, 60)]
+
+
+def test_the_table_tells_the_cause_from_its_consequences(run_capstan, program):
+    body = TALKS + """
+import os, signal, sys, time
+if sys.argv[1] == "worker0":
+    while not os.path.exists("ready"):
+        time.sleep(0.01)
+    tell(event="error", time=time.monotonic(), code="Unavailable", message="worker 1 is gone")
+    open("told", "w").close()
+    os._exit(5)
+if sys.argv[1] == "worker1":
+    open("ready", "w").close()
+    while not os.path.exists("told"):
+        time.sleep(0.01)
+    os.kill(os.getpid(), signal.SIGSEGV)
+time.sleep(60)
+"""
+    done = run_capstan("run", "--ps", 1, "--workers", 2, program(body), "{job_name}{task_index}")
+    assert done.returncode == 128 + signal.SIGSEGV
+    assert "worker/1 failed first, ended by SIGSEGV" in done.stderr
+    assert "worker/1 failed: SIGSEGV" in done.stdout
+    assert re.search(r" worker +1 +yes +no .* cause: SIGSEGV$", done.stdout, re.M)
+    assert re.search(r" worker +0 +yes +no .* consequence: exit code 5$", done.stdout, re.M)
+    assert re.search(r" ps +0 +yes +no .* stopped$", done.stdout, re.M)
+    assert "\x1b" not in done.stdout
 
 
 def test_a_task_that_told_its_error_earlier_is_the_cause(run_capstan, program, tmp_path):

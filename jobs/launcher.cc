@@ -1,0 +1,17 @@
+#include "jobs/launcher.h"
+
+#include <fmt/format.h>
+#include <string.h>
+
+namespace capstan::jobs {
+
+std::string signal_name(int signal) {
+  const char* name = sigabbrev_np(signal);
+  return name ? fmt::format("SIG{}", name) : fmt::format("signal {}", signal);
+}
+
+std::string end_text(const TaskReport& task) {
+  return task.signal ? signal_name(task.signal) : fmt::format("exit code {}", task.exit_code);
+}
+
+}  // namespace capstan::jobs
