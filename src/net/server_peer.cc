@@ -97,6 +97,7 @@ void ServerPeer::flush_handshake() {
 }
 
 void ServerPeer::after_handshake() {
+  context_.unproven.erase(id_);
   name_ = handshake_->peer_text();
   incarnation_ = handshake_->peer().incarnation;
   bool shm = handshake_->peer().features & kFeatureShm;
@@ -112,7 +113,6 @@ void ServerPeer::after_handshake() {
 
 void ServerPeer::open(std::unique_ptr<Channel> channel) {
   context_.loop.cancel(handshake_timer_);
-  context_.unproven.erase(id_);
   {
     std::lock_guard lock(out_mutex_);
     channel_ = std::move(channel);
