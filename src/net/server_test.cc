@@ -142,7 +142,7 @@ TEST(Server, HoldsItsLimitOfConnections) {
 }
 
 TEST(Server, TheOldestThatHasNotProvedItselfGivesWayToANewcomer) {
-  TestServer server(echo, {.max_connections = 3});
+  TestServer server(echo, {.handshake_time = std::chrono::hours(1), .max_connections = 3});
   auto known = server.connect();
   Fd oldest = raw_connection(server.address()), idle = raw_connection(server.address());
   ASSERT_TRUE(eventually([&] { return server.connections() == 3; }));
