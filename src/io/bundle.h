@@ -33,7 +33,8 @@ class BundleWriter {
   BundleWriter& operator=(const BundleWriter&) = delete;
 
   // Throws AlreadyExists for a key that is there, InvalidArgument for an empty key or a dtype that
-  // cannot be stored.
+  // cannot be stored. Numbers may change meanwhile, in place: what is stored is whole, though of
+  // several moments.
   void add(std::string_view key, const Tensor& tensor);
   // A part of a bigger tensor of shape `full`: the box that begins at `starts` and extends
   // `lengths`
@@ -45,6 +46,7 @@ class BundleWriter {
  private:
   void store(const std::string& key, const Tensor& tensor);
   uint32_t append_numbers(const Tensor& tensor);
+  std::string_view copy_chunk(const Tensor& tensor, size_t at);
   uint32_t append_strings(const Tensor& tensor);
   void append(std::string_view bytes);
 
@@ -52,6 +54,7 @@ class BundleWriter {
   const std::string prefix_;
   const std::string temp_;
   std::unique_ptr<WritableFile> data_;
+  std::unique_ptr<char[]> chunk_;
   int64_t offset_ = 0;
   std::map<std::string, pb::BundleEntryProto, std::less<>> entries_;
   bool finished_ = false;

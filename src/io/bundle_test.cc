@@ -260,6 +260,45 @@ TEST(Bundle, WhereverAWriterDiesTheOldOrTheNewBundleIsWhole) {
   }
 }
 
+// Changes a tensor whenever some of it was written, as a training step beside the save does.
+class TrainingFiles : public MemoryFiles {
+ public:
+  explicit TrainingFiles(Tensor live) : live_(std::move(live)) {}
+  std::unique_ptr<WritableFile> create(const std::string& path, WriteMode mode) override {
+    return std::make_unique<Writable>(MemoryFiles::create(path, mode), live_);
+  }
+
+ private:
+  struct Writable : WritableFile {
+    Writable(std::unique_ptr<WritableFile> file, Tensor live)
+        : file(std::move(file)), live(std::move(live)) {}
+    void append(std::string_view bytes) override {
+      file->append(bytes);
+      for (int64_t i = 0; i < live.size(); ++i) live.data<float>()[i] += 1;
+    }
+    void flush() override { file->flush(); }
+    void sync() override { file->sync(); }
+    void close() override { file->close(); }
+    std::unique_ptr<WritableFile> file;
+    Tensor live;
+  };
+  const Tensor live_;
+};
+
+TEST(Bundle, WhatChangesWhileItIsWrittenMatchesItsChecksum) {
+  const Shape shape{700, 1000};  // some chunks and a rest
+  Tensor live = counted(shape);
+  TrainingFiles files(live);
+  BundleWriter writer(files, kPrefix);
+  writer.add("whole", live);
+  std::vector<int64_t> starts{700, 0}, lengths{700, -1};
+  writer.add_slice("part", {2100, 1000}, starts, lengths, live);
+  writer.finish();
+  BundleReader reader(files, kPrefix);
+  EXPECT_EQ(reader.read("whole").shape(), shape);
+  EXPECT_EQ(reader.read_slice("part", starts, lengths).shape(), shape);
+}
+
 TEST(Bundle, EveryTruncationOfEitherFileIsNamed) {
   MemoryFiles files;
   write_sample(files);

@@ -1,13 +1,17 @@
+#include <algorithm>
 #include <bit>
 
 #include "base/crc32c.h"
 #include "base/error.h"
+#include "base/unlocked_copy.h"
 #include "io/bundle.h"
 #include "io/bundle_files.h"
 #include "io/string_block.h"
 
 namespace capstan {
 namespace {
+
+constexpr size_t kChunk = 256 << 10;
 
 static_assert(std::endian::native == std::endian::little, "bundles hold little-endian numbers");
 
@@ -100,11 +104,26 @@ void BundleWriter::store(const std::string& key, const Tensor& tensor) {
   entries_.insert_or_assign(key, std::move(entry));
 }
 
+// A variable may be trained meanwhile: each byte is taken once, and what is written is what the
+// checksum is of. By chunks, for a copy of it all could be as large as the model.
 uint32_t BundleWriter::append_numbers(const Tensor& tensor) {
-  std::string_view bytes(tensor.data<char>(), tensor.bytes());
-  append(bytes);
-  return crc32c(bytes);
+  uint32_t crc = 0;
+  for (size_t at = 0; at < tensor.bytes(); at += kChunk) {
+    std::string_view chunk = copy_chunk(tensor, at);
+    append(chunk);
+    crc = crc32c_extend(crc, chunk);
+  }
+  return crc;
 }
+
+std::string_view BundleWriter::copy_chunk(const Tensor& tensor, size_t at) {
+  if (!chunk_) chunk_ = std::make_unique_for_overwrite<char[]>(kChunk);
+  size_t size = std::min(kChunk, tensor.bytes() - at);
+  copy_unlocked(tensor.data<char>() + at, chunk_.get(), size);
+  return {chunk_.get(), size};
+}
+
+// The strings of a variable are never changed in place: what is read twice here stays the same.
 
 uint32_t BundleWriter::append_strings(const Tensor& tensor) {
   std::span<const std::string> strings(tensor.data<std::string>(), size_t(tensor.size()));
