@@ -282,7 +282,8 @@ class LayoutMaker {
   }
 
   // A read shares the live bytes unless a later write could be seen through it. Where several steps
-  // look at them, they are borrowed: all are to see the same.
+  // look at them, they are borrowed: all are to see the same. So are integers that a kernel takes:
+  // they name places or sizes, and what was checked must be what is used.
   void choose_reads() {
     std::vector<std::set<int>> users = users_of_roots();
     for (size_t s = 0; s < layout_->steps.size(); ++s) {
@@ -294,9 +295,16 @@ class LayoutMaker {
         if (writes(*layout_->steps[w].nodes[0], *variable)) step.kind = Step::Kind::kCopyRead;
       }
       const Value& read = value(*step.nodes[0], 0);
-      bool shared = users[size_t(read.root)].size() > 1;
+      const std::set<int>& takers = users[size_t(read.root)];
+      bool shared = takers.size() > 1 || (is_integer(read.dtype) && any_kernel(takers));
       if (shared && step.kind == Step::Kind::kRead) step.kind = Step::Kind::kSharedRead;
     }
+  }
+
+  bool any_kernel(const std::set<int>& steps) const {
+    return std::any_of(steps.begin(), steps.end(), [&](int s) {
+      return s < int(layout_->steps.size()) && layout_->steps[size_t(s)].kind != Step::Kind::kChain;
+    });
   }
 
   // By root: which steps take its bytes, the caller last.

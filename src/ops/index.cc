@@ -292,12 +292,14 @@ void where(KernelContext& c) {
   const Tensor& x = c.in(0);
   const Shape& shape = x.shape();
   const T* in = x.data<T>();
-  int64_t count = std::count_if(in, in + x.size(), [](T v) { return v != T(0); });
-  Tensor& out = c.out(0, Shape{count, shape.rank()});
-  int64_t* to = out.data<int64_t>();
+  // In one pass: a variable may change between two, and there would be more of them than room.
+  std::vector<int64_t> places;
   for (int64_t i = 0; i < x.size(); ++i) {
-    if (in[i] == T(0)) continue;
-    int64_t rest = i;
+    if (in[i] != T(0)) places.push_back(i);
+  }
+  Tensor& out = c.out(0, Shape{int64_t(places.size()), shape.rank()});
+  int64_t* to = out.data<int64_t>();
+  for (int64_t rest : places) {
     for (int d = shape.rank() - 1; d >= 0; --d, rest /= shape[d + 1]) to[d] = rest % shape[d];
     to += shape.rank();
   }
