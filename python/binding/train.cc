@@ -11,6 +11,7 @@
 #include <memory>
 #include <optional>
 
+#include "base/atomic_file.h"
 #include "base/settings.h"
 #include "base/task_channel.h"
 #include "build.h"

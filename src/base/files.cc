@@ -1,7 +1,5 @@
 #include "base/files.h"
 
-#include <unistd.h>
-
 #include "base/error.h"
 
 namespace capstan {
@@ -31,25 +29,6 @@ std::string name_of(const std::string& path) {
 std::string join_path(const std::string& dir, const std::string& name) {
   if (dir.empty() || name.starts_with('/') || name.find("://") != std::string::npos) return name;
   return dir.ends_with('/') ? dir + name : dir + "/" + name;
-}
-
-std::string temp_path(const std::string& path) {
-  return fmt::format("{}.part-{}-{}", path, ::getpid(), ::gettid());
-}
-
-void write_atomically(Files& files, const std::string& path, std::string_view bytes) {
-  std::string temp = temp_path(path);
-  try {
-    std::unique_ptr<WritableFile> file = files.create(temp);
-    file->append(bytes);
-    file->sync();
-    file->close();
-    files.rename(temp, path);
-  } catch (...) {
-    files.remove_all(temp);
-    throw;
-  }
-  files.sync_dir(dir_of(path));
 }
 
 }  // namespace capstan

@@ -37,6 +37,8 @@ enum class WriteMode {
   kReplace,  // what was there is gone
   kAppend,
   kNew,  // AlreadyExists when the file is there
+  // kReplace, and locked for as long as it is open, which tells it from what dead writers left.
+  kTemporary,
 };
 
 struct FileInfo {
@@ -66,6 +68,9 @@ class Files {
   virtual void remove(const std::string& path) = 0;
   // A file, or a folder with all that it holds. Nothing happens when there is none.
   virtual void remove_all(const std::string& path) = 0;
+  // Removes a file of kTemporary that nobody writes any more. False, and the file stays, when its
+  // writer lives, in whatever process, or when that cannot be known.
+  virtual bool remove_abandoned(const std::string&) { return false; }
 
   bool exists(const std::string& path) { return stat(path).has_value(); }
   std::string read(const std::string& path);
@@ -80,10 +85,5 @@ std::string dir_of(const std::string& path);
 std::string name_of(const std::string& path);
 // `name` itself when it is absolute or dir is empty.
 std::string join_path(const std::string& dir, const std::string& name);
-// A name beside `path` that no other thread on this machine uses now.
-std::string temp_path(const std::string& path);
-
-// The file is whole or absent: written beside, synced, renamed, the folder synced.
-void write_atomically(Files& files, const std::string& path, std::string_view bytes);
 
 }  // namespace capstan

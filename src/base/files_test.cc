@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
+#include "base/atomic_file.h"
 #include "base/error.h"
 #include "base/memory_files.h"
 
@@ -120,6 +121,32 @@ TEST(PosixFiles, FailedAtomicWritesLeaveNothing) {
 }
 
 TEST(PosixFiles, MakesNothingForTheCurrentFolder) { EXPECT_NO_THROW(posix_files().make_dirs("")); }
+
+// A process that dies leaves its temporary file unlocked, as one that nobody has open is.
+TEST(AtomicFile, LeftoversOfTheDeadGoAndFilesOfTheLivingStay) {
+  std::string name = ::testing::TempDir() + "capstan_leftovers_XXXXXX";
+  const std::string dir = ::mkdtemp(name.data());
+  Files& files = posix_files();
+  for (const char* left : {"/a.part-1-2", "/b.part-1-2", "/a.part-1-x", "/a.part-12"})
+    files.create(dir + left)->close();
+  {
+    AtomicFile living(files, dir + "/a");
+    living.append("new");
+    remove_leftovers(files, dir, [](std::string_view of) { return of == "a"; });
+    EXPECT_FALSE(files.exists(dir + "/a.part-1-2"));
+    living.publish(dir + "/a");
+  }
+  EXPECT_EQ(files.read(dir + "/a"), "new");
+  EXPECT_THAT(files.list(dir), ElementsAre("a", "a.part-1-x", "a.part-12", "b.part-1-2"));
+  files.remove_all(dir);
+}
+
+TEST_P(FilesTest, AnAtomicFileThatIsNotPublishedLeavesNothing) {
+  write_atomically(files(), path("a"), "old");
+  AtomicFile(files(), path("a")).append("new");
+  EXPECT_EQ(files().read(path("a")), "old");
+  EXPECT_THAT(files().list(dir_), ElementsAre("a"));
+}
 
 TEST(PosixFiles, KnowsFileUrlsAndRefusesOtherSchemes) {
   std::string path = ::testing::TempDir() + "capstan_url";

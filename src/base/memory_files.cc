@@ -60,7 +60,7 @@ std::unique_ptr<WritableFile> MemoryFiles::create(const std::string& path, Write
   std::lock_guard lock(mutex_);
   std::shared_ptr<std::string>& bytes = contents_[path];
   if (bytes && mode == WriteMode::kNew) throw already_exists("cannot create {}: it exists", path);
-  if (!bytes || mode == WriteMode::kReplace) bytes = std::make_shared<std::string>();
+  if (mode != WriteMode::kAppend) bytes = std::make_shared<std::string>();
   return std::make_unique<MemoryWritable>(mutex_, bytes);
 }
 

@@ -1,6 +1,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <glob.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -27,6 +28,7 @@ Code code_of(int number) {
     case EROFS: return Code::kPermissionDenied;
     case ENOSPC:
     case EDQUOT:
+    case EFBIG:
     case EMFILE:
     case ENFILE:
     case ENOMEM: return Code::kResourceExhausted;
@@ -46,6 +48,7 @@ const char* remedy(int number) {
     case EACCES:
     case EPERM:
     case EROFS: return "; choose a folder that you may write to, or change its permissions";
+    case EFBIG: return "; raise the limit on the size of files (ulimit -f), or save less";
     case EMFILE:
     case ENFILE: return "; raise the limit on open files (ulimit -n)";
     default: return "";
@@ -172,8 +175,36 @@ int flags_of(WriteMode mode) {
     case WriteMode::kReplace: return O_WRONLY | O_CREAT | O_TRUNC;
     case WriteMode::kAppend: return O_WRONLY | O_CREAT | O_APPEND;
     case WriteMode::kNew: return O_WRONLY | O_CREAT | O_EXCL;
+    case WriteMode::kTemporary: return O_WRONLY | O_CREAT;  // cut once it is ours
   }
   return O_WRONLY;
+}
+
+// Whether the path still leads to the open file.
+bool stands_at(int fd, const std::string& path) {
+  struct stat mine, there;
+  return ::fstat(fd, &mine) == 0 && ::stat(local(path).c_str(), &there) == 0 &&
+         mine.st_dev == there.st_dev && mine.st_ino == there.st_ino;
+}
+
+bool lock(int fd, int how) {
+  int result;
+  do {
+    result = ::flock(fd, how);
+  } while (result != 0 && errno == EINTR);
+  return result == 0;
+}
+
+// A lock of the kernel's ends with the process that holds it, however that dies. Where the file
+// system has none, nobody's leftovers are removed either.
+Descriptor open_temporary(const std::string& path) {
+  for (;;) {
+    Descriptor fd = open_or_fail(path, flags_of(WriteMode::kTemporary), "create");
+    bool locked = lock(fd.get(), LOCK_EX);
+    if (locked && !stands_at(fd.get(), path)) continue;  // removed as a leftover before the lock
+    if (::ftruncate(fd.get(), 0) != 0) fail("create", path);
+    return fd;
+  }
 }
 
 class PosixFiles : public Files {
@@ -188,7 +219,9 @@ class PosixFiles : public Files {
   }
 
   std::unique_ptr<WritableFile> create(const std::string& path, WriteMode mode) override {
-    return std::make_unique<PosixWritable>(path, open_or_fail(path, flags_of(mode), "create"));
+    const bool temporary = mode == WriteMode::kTemporary;
+    return std::make_unique<PosixWritable>(
+        path, temporary ? open_temporary(path) : open_or_fail(path, flags_of(mode), "create"));
   }
 
   std::optional<FileInfo> stat(const std::string& path) override {
@@ -253,6 +286,13 @@ class PosixFiles : public Files {
     std::error_code error;
     std::filesystem::remove_all(local(path), error);
     if (error) fail("remove", path, error.value());
+  }
+
+  bool remove_abandoned(const std::string& path) override {
+    Descriptor fd(::open(local(path).c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+    if (fd.get() < 0 || !lock(fd.get(), LOCK_EX | LOCK_NB) || !stands_at(fd.get(), path))
+      return false;
+    return ::unlink(local(path).c_str()) == 0;
   }
 };
 

@@ -7,13 +7,14 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-#include "base/files.h"
+#include "base/atomic_file.h"
 #include "io/tensor_slice.h"
 #include "proto/bundle.pb.h"
 #include "tensor/tensor.h"
@@ -25,10 +26,9 @@ namespace capstan {
 // stays readable until the new one is.
 class BundleWriter {
  public:
-  // Makes the folder if needed.
+  // Makes the folder if needed, and removes what writers who died have left there. Without finish()
+  // nothing is left behind.
   BundleWriter(Files& files, std::string prefix);
-  // Without finish() nothing is left behind.
-  ~BundleWriter();
   BundleWriter(const BundleWriter&) = delete;
   BundleWriter& operator=(const BundleWriter&) = delete;
 
@@ -52,8 +52,7 @@ class BundleWriter {
 
   Files& files_;
   const std::string prefix_;
-  const std::string temp_;
-  std::unique_ptr<WritableFile> data_;
+  std::optional<AtomicFile> data_;
   std::unique_ptr<char[]> chunk_;
   int64_t offset_ = 0;
   std::map<std::string, pb::BundleEntryProto, std::less<>> entries_;

@@ -78,17 +78,31 @@ int free_shard_count(Files& files, const std::string& prefix, int wanted) {
   return wanted;
 }
 
-void publish_index(Files& files, const std::string& prefix, const BundleEntries& entries,
-                   int num_shards) {
+AtomicFile write_index(Files& files, const std::string& prefix, const BundleEntries& entries,
+                       int num_shards) {
   TableEntries table;
   table.emplace("", header_of(num_shards).SerializeAsString());
   for (const auto& [key, entry] : entries)
     table.emplace_hint(table.end(), key, entry.SerializeAsString());
+  AtomicFile index(files, bundle_index_path(prefix));
+  index.append(build_table(table));
+  index.sync();
+  return index;
+}
+
+void publish_index(Files& files, const std::string& prefix, AtomicFile index, int num_shards) {
   files.sync_dir(dir_of(prefix));  // data files before the index that names them
-  write_atomically(files, bundle_index_path(prefix), build_table(table));
+  index.publish(bundle_index_path(prefix));
+  files.sync_dir(dir_of(prefix));
   for (const DataFile& file : data_files(files, prefix)) {
     if (file.num_shards != num_shards) files.remove_all(file.path);
   }
+}
+
+void remove_bundle_leftovers(Files& files, const std::string& dir) {
+  remove_leftovers(files, dir, [](std::string_view name) {
+    return name.ends_with(".data") || name.ends_with(".index") || name.ends_with(".meta");
+  });
 }
 
 }  // namespace capstan

@@ -5,7 +5,7 @@
 #include <map>
 #include <string>
 
-#include "base/files.h"
+#include "base/atomic_file.h"
 #include "proto/bundle.pb.h"
 
 namespace capstan {
@@ -17,9 +17,16 @@ using BundleEntries = std::map<std::string, pb::BundleEntryProto, std::less<>>;
 // index.
 int free_shard_count(Files& files, const std::string& prefix, int wanted);
 
-// Writes the index, which brings the bundle into being, then removes the data files of other shard
-// counts. The data files are in place.
-void publish_index(Files& files, const std::string& prefix, const BundleEntries& entries,
-                   int num_shards);
+// The index, safe on the disk but not yet in place: what can fail for want of space has not failed
+// when data files are moved.
+AtomicFile write_index(Files& files, const std::string& prefix, const BundleEntries& entries,
+                       int num_shards);
+
+// Puts the index in place, which brings the bundle into being, then removes the data files of other
+// shard counts. The data files are in place.
+void publish_index(Files& files, const std::string& prefix, AtomicFile index, int num_shards);
+
+// Removes what writers of checkpoints who died have left in the folder.
+void remove_bundle_leftovers(Files& files, const std::string& dir);
 
 }  // namespace capstan

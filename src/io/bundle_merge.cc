@@ -37,9 +37,11 @@ class Merger {
     int num_shards =
         free_shard_count(files_, out_, std::max<int>(1, static_cast<int>(moves_.size())));
     files_.make_dirs(dir_of(out_));
+    remove_bundle_leftovers(files_, dir_of(out_));
+    AtomicFile index = write_index(files_, out_, entries_, num_shards);
     for (const Move& move : moves_)
       files_.rename(move.from, bundle_data_path(out_, move.shard, num_shards));
-    publish_index(files_, out_, entries_, num_shards);
+    publish_index(files_, out_, std::move(index), num_shards);
     for (const std::string& source : sources_) remove_bundle(files_, source);
   }
 

@@ -42,18 +42,10 @@ pb::TensorSliceProto slice_proto(std::span<const int64_t> starts,
 }  // namespace
 
 BundleWriter::BundleWriter(Files& files, std::string prefix)
-    : files_(files), prefix_(std::move(prefix)), temp_(temp_path(prefix_ + ".data")) {
+    : files_(files), prefix_(std::move(prefix)) {
   files_.make_dirs(dir_of(prefix_));
-  data_ = files_.create(temp_);
-}
-
-BundleWriter::~BundleWriter() {
-  if (finished_) return;
-  data_.reset();
-  try {
-    files_.remove_all(temp_);
-  } catch (const Error&) {  // a leftover temporary file harms nobody
-  }
+  remove_bundle_leftovers(files_, dir_of(prefix_));
+  data_.emplace(files_, prefix_ + ".data");
 }
 
 void BundleWriter::add(std::string_view key, const Tensor& tensor) {
@@ -145,11 +137,11 @@ void BundleWriter::append(std::string_view bytes) {
 void BundleWriter::finish() {
   if (finished_) throw failed_precondition("the bundle {} is already finished", prefix_);
   data_->sync();
-  data_->close();
   int num_shards = free_shard_count(files_, prefix_, 1);
-  files_.rename(temp_, bundle_data_path(prefix_, 0, num_shards));
+  AtomicFile index = write_index(files_, prefix_, entries_, num_shards);
+  data_->publish(bundle_data_path(prefix_, 0, num_shards));
   finished_ = true;
-  publish_index(files_, prefix_, entries_, num_shards);
+  publish_index(files_, prefix_, std::move(index), num_shards);
 }
 
 }  // namespace capstan

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "base/atomic_file.h"
 #include "base/error.h"
 #include "io/bundle.h"
 #include "io/text_fields.h"
