@@ -7,7 +7,7 @@
 #include "convert.h"
 #include "device_setter.h"
 #include "io/bundle.h"
-#include "io/checkpoint_state.h"
+#include "io/checkpoint_folder.h"
 #include "io/event_writer.h"
 #include "io/record.h"
 
@@ -16,12 +16,17 @@ namespace {
 
 std::string_view view(const nb::bytes& bytes) { return {bytes.c_str(), bytes.size()}; }
 
-// (newest, all, their times, time of the last that is kept for good), or None.
-nb::object checkpoint_state(const std::string& dir, const std::string& filename) {
-  auto found = read_checkpoint_state(posix_files(), dir, filename);
-  if (!found) return nb::none();
-  return nb::make_tuple(found->model_checkpoint_path, found->all_model_checkpoint_paths,
-                        found->all_model_checkpoint_timestamps, found->last_preserved_timestamp);
+// (newest, all, their times, time of the last that is kept for good), or None; whether a state file
+// names them; the warning, or "".
+nb::tuple checkpoint_folder(const std::string& dir, const std::string& filename) {
+  CheckpointFolder folder = look_into_checkpoint_folder(posix_files(), dir, filename);
+  nb::object state = nb::none();
+  if (folder.state) {
+    state = nb::make_tuple(
+        folder.state->model_checkpoint_path, folder.state->all_model_checkpoint_paths,
+        folder.state->all_model_checkpoint_timestamps, folder.state->last_preserved_timestamp);
+  }
+  return nb::make_tuple(state, folder.recorded, folder.warning);
 }
 
 void set_checkpoint_state(const std::string& dir, const std::string& newest,
@@ -37,11 +42,8 @@ nb::tuple describe(const BundleReader& reader, const std::string& key) {
 }
 
 void bind_checkpoints(nb::module_& m) {
-  m.def("checkpoint_state", &checkpoint_state);
+  m.def("checkpoint_folder", &checkpoint_folder);
   m.def("set_checkpoint_state", &set_checkpoint_state);
-  m.def("latest_checkpoint", [](const std::string& dir, const std::string& filename) {
-    return latest_checkpoint(posix_files(), dir, filename);
-  });
   m.def("bundle_exists",
         [](const std::string& prefix) { return bundle_exists(posix_files(), prefix); });
   m.def("remove_bundle", [](const std::string& prefix) { remove_bundle(posix_files(), prefix); });

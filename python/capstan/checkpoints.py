@@ -1,31 +1,42 @@
 """What folders of checkpoints hold, and checkpoints read without a graph."""
 
+import functools
 import os
 import time
 
-from capstan import _capstan, dtypes, errors, logs, protos
+from capstan import _capstan, dtypes, logs, protos
 from capstan.protos import CheckpointState
 
 
 def get_checkpoint_state(checkpoint_dir, latest_filename=None):
-    """What the folder's `checkpoint` file says, or None."""
-    filename = latest_filename or "checkpoint"
-    try:
-        found = _capstan.checkpoint_state(os.fspath(checkpoint_dir), filename)
-    except errors.OpError as error:
-        logs.warning("%s: %s: Checkpoint ignored", os.path.join(checkpoint_dir, filename), error)
-        return None
+    """What the folder's `checkpoint` file says, or None. Where that file, or the checkpoint that it
+    names, is lost or damaged: the newest whole checkpoint of the folder, with a warning."""
+    return look_into_folder(checkpoint_dir, latest_filename)[0]
+
+
+def look_into_folder(checkpoint_dir, latest_filename=None):
+    """(what get_checkpoint_state gives, whether a state file names those checkpoints)"""
+    found, recorded, warning = _capstan.checkpoint_folder(
+        os.fspath(checkpoint_dir), latest_filename or "checkpoint"
+    )
+    if warning:
+        _warn_once(warning)
     if found is None:
-        return None
+        return None, recorded
     newest, all_paths, times, preserved = found
-    if not newest:
-        raise ValueError("Invalid checkpoint state loaded from %s" % (checkpoint_dir,))
-    return CheckpointState(
+    state = CheckpointState(
         model_checkpoint_path=newest,
         all_model_checkpoint_paths=all_paths,
         all_model_checkpoint_timestamps=times,
         last_preserved_timestamp=preserved,
     )
+    return state, recorded
+
+
+@functools.lru_cache(maxsize=64)
+def _warn_once(text):
+    """Those who wait for a new checkpoint look again and again."""
+    logs.warning("%s", text)
 
 
 def update_checkpoint_state(
@@ -49,10 +60,10 @@ def update_checkpoint_state(
 
 def latest_checkpoint(checkpoint_dir, latest_filename=None):
     """The prefix of the newest checkpoint in a folder, or None."""
-    return (
-        _capstan.latest_checkpoint(os.fspath(checkpoint_dir), latest_filename or "checkpoint")
-        or None
-    )
+    state = get_checkpoint_state(checkpoint_dir, latest_filename)
+    if state is None or not checkpoint_exists(state.model_checkpoint_path):
+        return None
+    return state.model_checkpoint_path
 
 
 def checkpoints_iterator(checkpoint_dir, min_interval_secs=0, timeout=None, timeout_fn=None):

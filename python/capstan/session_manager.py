@@ -168,21 +168,25 @@ class SessionManager:
         if checkpoint_filename_with_path:
             saver.restore(sess, checkpoint_filename_with_path)
             return sess, True
-        state = self._checkpoint_state(checkpoint_dir, wait_for_checkpoint, max_wait_secs)
+        state, recorded = self._checkpoint_state(
+            checkpoint_dir, wait_for_checkpoint, max_wait_secs
+        )
         if state is None:
             return sess, False
-        saver.restore(sess, _newest_whole(state))
-        saver.recover_last_checkpoints(state.all_model_checkpoint_paths)
+        saver.restore(sess, state.model_checkpoint_path)
+        # What no state file names may be kept for good, or be somebody else's: it is not removed.
+        if recorded:
+            saver.recover_last_checkpoints(state.all_model_checkpoint_paths)
         return sess, True
 
     def _checkpoint_state(self, checkpoint_dir, wait_for_checkpoint, max_wait_secs):
         patience = _Patience(self._recovery_wait_secs, max_wait_secs)
         while True:
-            state = checkpoints.get_checkpoint_state(checkpoint_dir)
-            if state and state.model_checkpoint_path:
-                return state
+            state, recorded = checkpoints.look_into_folder(checkpoint_dir)
+            if state:
+                return state, recorded
             if not wait_for_checkpoint or not patience.wait("a checkpoint in %s" % checkpoint_dir):
-                return None
+                return None, recorded
 
     def _session(self, master, config):
         return ManagedSession(master, graph=self._graph, config=config)
@@ -263,15 +267,3 @@ def ready(op, sess):
         return True, None
     names = [name.decode() if isinstance(name, bytes) else str(name) for name in missing.ravel()]
     return False, "Variables not initialized: " + ", ".join(names)
-
-
-def _newest_whole(state):
-    """The newest checkpoint that is there; a list may outlive its files."""
-    newest = state.model_checkpoint_path
-    if checkpoints.checkpoint_exists(newest):
-        return newest
-    for path in reversed(state.all_model_checkpoint_paths):
-        if checkpoints.checkpoint_exists(path):
-            logs.warning("%s is not there; restoring %s instead", newest, path)
-            return path
-    return newest

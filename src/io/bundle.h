@@ -81,6 +81,10 @@ class BundleReader {
   Tensor read_slice(std::string_view key, std::span<const int64_t> starts,
                     std::span<const int64_t> lengths) const;
 
+  // Throws what reading would throw where a data file is missing or too short; the values are not
+  // read.
+  void check_whole() const;
+
   int num_shards() const { return num_shards_; }
   const std::string& prefix() const { return prefix_; }
   // Entries as they stand in the index, parts included.
@@ -103,6 +107,7 @@ class BundleReader {
   std::vector<Part> parts_of(std::string_view key, const Entry& entry, const Box& wanted) const;
   void check_backed(std::string_view key, std::span<const Part> parts) const;
   void check_place(std::string_view key, const Entry& entry) const;
+  void check_room(std::string_view key, const pb::BundleEntryProto& proto) const;
   std::shared_ptr<ReadableFile> shard(int id) const;
   std::string shard_path(int id) const;
 

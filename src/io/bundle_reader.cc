@@ -238,8 +238,7 @@ std::shared_ptr<ReadableFile> BundleReader::shard(int id) const {
   return file;
 }
 
-void BundleReader::check_place(std::string_view key, const Entry& entry) const {
-  const pb::BundleEntryProto& proto = entry.proto;
+void BundleReader::check_room(std::string_view key, const pb::BundleEntryProto& proto) const {
   if (proto.shard_id() < 0 || proto.shard_id() >= num_shards_ || proto.offset() < 0 ||
       proto.size() < 0) {
     damaged(bundle_index_path(prefix_), key, "has an impossible place");
@@ -251,6 +250,12 @@ void BundleReader::check_place(std::string_view key, const Entry& entry) const {
             fmt::format("should be at bytes {} to {}, but the file has {}", offset, offset + size,
                         available));
   }
+}
+
+void BundleReader::check_place(std::string_view key, const Entry& entry) const {
+  const pb::BundleEntryProto& proto = entry.proto;
+  check_room(key, proto);
+  auto size = uint64_t(proto.size());
   // A string takes at least one byte, that of its length.
   auto elements = uint64_t(entry.shape.elements());
   bool fits =
@@ -259,6 +264,15 @@ void BundleReader::check_place(std::string_view key, const Entry& entry) const {
     damaged(shard_path(proto.shard_id()), key,
             fmt::format("has {} bytes, which are not a {} of shape {}", size,
                         dtype_name(entry.dtype), entry.shape));
+  }
+}
+
+void BundleReader::check_whole() const {
+  for (const auto& [key, bytes] : entries_) {
+    pb::BundleEntryProto proto;
+    if (!proto.ParseFromString(bytes))
+      damaged(bundle_index_path(prefix_), key, "has a malformed entry");
+    if (proto.slices_size() == 0) check_room(key, proto);
   }
 }
 

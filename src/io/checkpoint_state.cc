@@ -1,11 +1,9 @@
 #include "io/checkpoint_state.h"
 
-#include <algorithm>
 #include <filesystem>
 
 #include "base/atomic_file.h"
 #include "base/error.h"
-#include "io/bundle.h"
 #include "io/text_fields.h"
 
 namespace capstan {
@@ -84,16 +82,6 @@ std::optional<CheckpointStateInfo> read_checkpoint_state(Files& files, const std
     info.model_checkpoint_path = join_path(dir, info.model_checkpoint_path);
   }
   return info;
-}
-
-std::string latest_checkpoint(Files& files, const std::string& dir, const std::string& filename) {
-  std::optional<CheckpointStateInfo> info = read_checkpoint_state(files, dir, filename);
-  if (!info || info->model_checkpoint_path.empty()) return "";
-  if (bundle_exists(files, info->model_checkpoint_path)) return info->model_checkpoint_path;
-  const auto& all = info->all_model_checkpoint_paths;
-  auto it = std::find_if(all.rbegin(), all.rend(),
-                         [&](const std::string& p) { return bundle_exists(files, p); });
-  return it == all.rend() ? "" : *it;
 }
 
 }  // namespace capstan

@@ -17,20 +17,18 @@ struct CheckpointStateInfo {
   double last_preserved_timestamp = 0;
 };
 
+constexpr const char* kCheckpointStateName = "checkpoint";
+
 // Written atomically. Paths are written as TensorFlow does: relative to `dir` when `dir` itself is
 // relative or `relative_paths` is set, else unchanged. The newest path is appended to all paths
 // where it is not there. Throws InvalidArgument when timestamps are given, but not one per path.
 void write_checkpoint_state(Files& files, const std::string& dir, CheckpointStateInfo info,
                             bool relative_paths = false,
-                            const std::string& filename = "checkpoint");
+                            const std::string& filename = kCheckpointStateName);
 
 // Relative paths in the file come back joined to `dir`. Nothing when there is no such file;
 // DataLoss that names the line when it cannot be understood.
 std::optional<CheckpointStateInfo> read_checkpoint_state(
-    Files& files, const std::string& dir, const std::string& filename = "checkpoint");
-
-// The newest checkpoint of the folder that really exists, or "".
-std::string latest_checkpoint(Files& files, const std::string& dir,
-                              const std::string& filename = "checkpoint");
+    Files& files, const std::string& dir, const std::string& filename = kCheckpointStateName);
 
 }  // namespace capstan

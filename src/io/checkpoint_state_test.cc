@@ -71,17 +71,6 @@ TEST(CheckpointState, DamageIsNamedWithItsLine) {
   }
 }
 
-TEST(CheckpointState, TheLatestIsTheNewestThatExists) {
-  MemoryFiles files;
-  EXPECT_EQ(latest_checkpoint(files, "/m"), "");
-  write_checkpoint_state(files, "/m", {"/m/model-2", {"/m/model-1"}});
-  EXPECT_EQ(latest_checkpoint(files, "/m"), "");
-  files.put("/m/model-1.index", "");
-  EXPECT_EQ(latest_checkpoint(files, "/m"), "/m/model-1");
-  files.put("/m/model-2.index", "");
-  EXPECT_EQ(latest_checkpoint(files, "/m"), "/m/model-2");
-}
-
 TEST(CheckpointState, TimestampsGoWithPaths) {
   MemoryFiles files;
   EXPECT_THROW(write_checkpoint_state(files, "/m", {"/m/a", {"/m/a"}, {1.0, 2.0}}), Error);

@@ -5,7 +5,7 @@
 
 #include "base/settings.h"
 #include "build/basics.h"
-#include "io/checkpoint_state.h"
+#include "io/checkpoint_folder.h"
 
 namespace capstan {
 namespace {
@@ -88,11 +88,13 @@ void MonitoredSession::create_session() {
 }
 
 void MonitoredSession::prepare_as_chief() {
-  std::string latest = saver_ ? latest_checkpoint(posix_files(), options_.checkpoint_dir) : "";
-  if (latest.empty()) {
-    session_->run({}, {}, {options_.init});
+  CheckpointFolder folder;
+  if (saver_) folder = look_into_checkpoint_folder(posix_files(), options_.checkpoint_dir);
+  if (!folder.warning.empty()) session_->options().on_notice(folder.warning);
+  if (folder.state) {
+    saver_->restore(*session_, folder.state->model_checkpoint_path);
   } else {
-    saver_->restore(*session_, latest);
+    session_->run({}, {}, {options_.init});
   }
 }
 

@@ -3,7 +3,7 @@
 #include "base/error.h"
 #include "base/memory_files.h"
 #include "fuzz/fuzz.h"
-#include "io/checkpoint_state.h"
+#include "io/checkpoint_folder.h"
 
 namespace capstan {
 
@@ -25,8 +25,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   capstan::MemoryFiles files;
   files.put("/c/checkpoint", std::string(reinterpret_cast<const char*>(data), size));
   try {
+    capstan::look_into_checkpoint_folder(files, "/c");
     capstan::read_checkpoint_state(files, "/c");
-    capstan::latest_checkpoint(files, "/c");
   } catch (const capstan::Error&) {  // refusing is right; crashing is not
   }
   return 0;
