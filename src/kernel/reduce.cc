@@ -61,23 +61,25 @@ struct Product {
   }
 };
 struct Max {
+  static constexpr bool kExtreme = true;
   template <class T>
   static T neutral() {
     return -std::numeric_limits<T>::infinity();
   }
   template <class V>
   static HWY_INLINE V join(V a, V b) {
-    return hn::IfThenElse(hn::Or(hn::Ge(a, b), hn::IsNaN(a)), a, b);
+    return hn::IfThenElse(hn::Or(hn::Gt(a, b), hn::IsNaN(a)), a, b);
   }
 };
 struct Min {
+  static constexpr bool kExtreme = true;
   template <class T>
   static T neutral() {
     return std::numeric_limits<T>::infinity();
   }
   template <class V>
   static HWY_INLINE V join(V a, V b) {
-    return hn::IfThenElse(hn::Or(hn::Le(a, b), hn::IsNaN(a)), a, b);
+    return hn::IfThenElse(hn::Or(hn::Lt(a, b), hn::IsNaN(a)), a, b);
   }
 };
 
@@ -94,6 +96,13 @@ HWY_INLINE T join_lanes(hn::Vec<hn::ScalableTag<T>> v) {
   for (int64_t width = kLanes<T> / 2; width > 0; width /= 2)
     for (int64_t j = 0; j < width; ++j) lanes[j] = join_one<Op>(lanes[j], lanes[j + width]);
   return lanes[0];
+}
+
+// Of zeros of both signs the last is the extreme, as in TensorFlow; lanes do not know their order.
+template <class T>
+T last_zero(const T* in, int64_t n) {
+  while (in[n - 1] != 0) --n;
+  return in[n - 1];
 }
 
 template <class Op, class T>
@@ -116,7 +125,11 @@ T run(const T* in, int64_t n) {
     std::copy(in + i, in + n, lanes);
     b = Op::join(b, hn::Load(d, lanes));
   }
-  return join_lanes<Op, T>(Op::join(Op::join(a, b), Op::join(e, f)));
+  const T all = join_lanes<Op, T>(Op::join(Op::join(a, b), Op::join(e, f)));
+  if constexpr (requires { Op::kExtreme; }) {
+    if (all == 0) return last_zero(in, n);
+  }
+  return all;
 }
 
 // to[j] = to[j] op from[j]; both have room for whole vectors.

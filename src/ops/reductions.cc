@@ -53,8 +53,8 @@ struct Largest {
     if constexpr (std::is_floating_point_v<T>) return -std::numeric_limits<T>::infinity();
     return std::numeric_limits<T>::lowest();
   }
-  // A NaN stays.
-  static T join(T a, T b) { return a >= b || a != a ? a : b; }
+  // A NaN stays; of two zeros the later one does.
+  static T join(T a, T b) { return a > b || a != a ? a : b; }
 };
 template <class T>
 struct Smallest {
@@ -63,7 +63,7 @@ struct Smallest {
     if constexpr (std::is_floating_point_v<T>) return std::numeric_limits<T>::infinity();
     return std::numeric_limits<T>::max();
   }
-  static T join(T a, T b) { return a <= b || a != a ? a : b; }
+  static T join(T a, T b) { return a < b || a != a ? a : b; }
 };
 template <class T>
 struct Both {
@@ -128,19 +128,35 @@ void reduce(KernelContext& c) {
   reduce_groups<T, Op<T>>(ReduceGroups(x.shape(), mask), x.data<T>(), out.data<T>(), c);
 }
 
+// Whole numbers are added up in 64 bits: the sum of small ones seldom fits their own type.
+template <class T>
+void whole_means(const ReduceGroups& groups, const T* in, T* out, int64_t count) {
+  using Wide = std::conditional_t<std::is_signed_v<T>, int64_t, uint64_t>;
+  std::vector<uint64_t> sums(size_t(groups.outputs));  // without a sign, where overflow wraps around
+  groups.for_each_row([&](int64_t from, int64_t to) {
+    for (int64_t j = 0; j < groups.inner; ++j) {
+      sums[size_t(groups.inner_reduced ? to : to + j)] += uint64_t(Wide(in[from + j]));
+    }
+  });
+  for (int64_t i = 0; i < groups.outputs; ++i) {
+    out[i] = count ? T(Wide(sums[size_t(i)]) / Wide(count)) : T(0);
+  }
+}
+
 template <class T>
 void mean(KernelContext& c) {
   const Tensor& x = c.in(0);
   uint32_t mask = axes_mask(c.node(), c.in(1), x.shape().rank());
   Tensor& out = c.out(0, reduced(x.shape(), mask, c.state<ReduceState>().keep_dims));
+  const ReduceGroups groups(x.shape(), mask);
   T* to = out.data<T>();
-  reduce_groups<T, AddUp<T>>(ReduceGroups(x.shape(), mask), x.data<T>(), to, c);
   int64_t count = out.size() ? x.size() / out.size() : 0;
   if constexpr (std::is_floating_point_v<T>) {
+    reduce_groups<T, AddUp<T>>(groups, x.data<T>(), to, c);
     // An empty mean is 0/0, not a number.
     for (int64_t i = 0; i < out.size(); ++i) to[i] = to[i] / T(count);
   } else {
-    for (int64_t i = 0; i < out.size() && count; ++i) to[i] = T(to[i] / T(count));
+    whole_means(groups, x.data<T>(), to, count);
   }
 }
 
@@ -344,7 +360,8 @@ constexpr OpDef kAny =
 
 // --- ArgMax, ArgMin, L2Loss ----------------------------------------------------------------------
 
-// The first place of the best element along one axis.
+// The first place of the best element along one axis. As in TensorFlow nothing but a number beats
+// the type's worst one: a NaN is passed over, and so is an infinity of the wrong sign.
 template <class T, bool kMax>
 void arg_best(KernelContext& c) {
   const Tensor& x = c.in(0);
@@ -355,9 +372,11 @@ void arg_best(KernelContext& c) {
   for (int i = axis + 1; i < x.shape().rank(); ++i) inner *= x.shape()[i];
   for (int64_t o = 0; o < out.size(); ++o) {
     const T* in = x.data<T>() + o / inner * n * inner + o % inner;
+    T value = kMax ? std::numeric_limits<T>::lowest() : std::numeric_limits<T>::max();
     int64_t best = 0;
-    for (int64_t i = 1; i < n; ++i) {
-      if (kMax ? in[i * inner] > in[best * inner] : in[i * inner] < in[best * inner]) best = i;
+    for (int64_t i = 0; i < n; ++i) {
+      if (!(kMax ? in[i * inner] > value : in[i * inner] < value)) continue;
+      best = i, value = in[i * inner];
     }
     set_int(out, o, best);
   }
