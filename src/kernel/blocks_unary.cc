@@ -135,10 +135,11 @@ struct Relu6 {
   }
 };
 
+// Products with 1 or 0, as in TensorFlow: a NaN or an infinity stays visible where a unit is inactive.
 struct ReluGrad {
   template <class D, class V>
   static HWY_INLINE V many(D d, V dy, V x) {
-    return hn::IfThenElseZero(hn::Gt(x, hn::Zero(d)), dy);
+    return hn::Mul(dy, hn::IfThenElseZero(hn::Gt(x, hn::Zero(d)), hn::Set(d, 1)));
   }
   template <class T>
   static HWY_INLINE T one(T dy, T x) {
@@ -150,7 +151,7 @@ struct Relu6Grad {
   template <class D, class V>
   static HWY_INLINE V many(D d, V dy, V x) {
     const auto inside = hn::And(hn::Gt(x, hn::Zero(d)), hn::Lt(x, hn::Set(d, 6)));
-    return hn::IfThenElseZero(inside, dy);
+    return hn::Mul(dy, hn::IfThenElseZero(inside, hn::Set(d, 1)));
   }
   template <class T>
   static HWY_INLINE T one(T dy, T x) {
