@@ -1,7 +1,9 @@
 // Ops that read or write at places named by other tensors.
 
 #include <algorithm>
+#include <iterator>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "graph/shape_context.h"
 #include "kernel/context.h"
@@ -328,14 +330,20 @@ constexpr OpDef kWhere = {
 };
 
 template <class T>
+bool equals_itself(const T& value) {
+  return value == value;  // NOLINT(misc-redundant-expression): false for a NaN
+}
+
+template <class T>
 void list_diff(KernelContext& c) {
   const Tensor &x = c.in(0), &y = c.in(1);
   const T *xs = x.data<T>(), *ys = y.data<T>();
-  std::vector<T> dropped(ys, ys + y.size());
-  std::sort(dropped.begin(), dropped.end());
+  std::unordered_set<T> dropped;
+  // A NaN equals nothing, so there is none to drop.
+  std::copy_if(ys, ys + y.size(), std::inserter(dropped, dropped.end()), equals_itself<T>);
   std::vector<int64_t> kept;
   for (int64_t i = 0; i < x.size(); ++i) {
-    if (!std::binary_search(dropped.begin(), dropped.end(), xs[i])) kept.push_back(i);
+    if (!dropped.contains(xs[i])) kept.push_back(i);
   }
   Shape shape{int64_t(kept.size())};
   Tensor &out = c.out(0, shape), &idx = c.out(1, shape);
@@ -353,9 +361,10 @@ void unique(KernelContext& c) {
   std::unordered_map<T, int64_t> seen;
   std::vector<int64_t> first;
   for (int64_t i = 0; i < x.size(); ++i) {
-    auto [it, is_new] = seen.try_emplace(xs[i], int64_t(first.size()));
-    if (is_new) first.push_back(i);
-    set_int(idx, i, it->second);
+    int64_t place = int64_t(first.size());
+    if (equals_itself(xs[i])) place = seen.try_emplace(xs[i], place).first->second;
+    if (place == int64_t(first.size())) first.push_back(i);
+    set_int(idx, i, place);
   }
   Tensor& y = c.out(0, Shape{int64_t(first.size())});
   for (size_t i = 0; i < first.size(); ++i) y.data<T>()[i] = xs[first[i]];
