@@ -97,24 +97,36 @@ constexpr OpDef kIdentityN = {
 
 // --- Reshape and friends -------------------------------------------------------------------------
 
-// `wanted` with its one -1 filled in so that there are `elements`.
-Shape filled_shape(const Shape& wanted, int64_t elements, const Shape& from) {
-  Shape shape = wanted;
+// The place of the one -1 in a wanted shape, or -1.
+int open_dimension(const Shape& wanted) {
   int open = -1;
-  int64_t known = 1;
-  for (int i = 0; i < shape.rank(); ++i) {
-    if (shape[i] >= 0) {
-      known *= shape[i];
-    } else if (open >= 0) {
-      throw invalid_argument("the shape {} has more than one -1", wanted);
-    } else {
-      open = i;
-    }
+  for (int i = 0; i < wanted.rank(); ++i) {
+    if (wanted[i] >= 0) continue;
+    if (open >= 0) throw invalid_argument("the shape {} has more than one -1", wanted);
+    open = i;
   }
-  if (open >= 0) shape[open] = known > 0 ? elements / known : 0;
-  if (open >= 0 ? known * shape[open] != elements : known != elements) {
+  return open;
+}
+
+// What a -1 stands for. Zeros in both shapes cancel out: [0, 3] becomes [0, 3] by [0, -1].
+int64_t open_size(const Shape& wanted, const Shape& from) {
+  int64_t known = 1, elements = 1;
+  bool zeros = false;
+  for (int64_t dim : wanted.dims()) {
+    zeros |= dim == 0;
+    if (dim > 0) known *= dim;
+  }
+  for (int64_t dim : from.dims()) elements *= dim == 0 && zeros ? 1 : dim;
+  return elements / known;
+}
+
+// `wanted` with its one -1 filled in so that there are as many elements as in `from`.
+Shape filled_shape(const Shape& wanted, const Shape& from) {
+  Shape shape = wanted;
+  if (int open = open_dimension(wanted); open >= 0) shape[open] = open_size(wanted, from);
+  if (shape.elements() != from.elements()) {
     throw invalid_argument("a tensor of shape {} ({} elements) cannot be reshaped to {}", from,
-                           elements, wanted);
+                           from.elements(), wanted);
   }
   return shape;
 }
@@ -134,14 +146,14 @@ void reshape_shape(ShapeContext& c) {
   }
   // An element that is not known to be -1 may be anything, so only whole constants are filled in.
   if (c.in(0).fully_defined() && c.constant(1)) {
-    return c.out(0, filled_shape(*wanted, c.in(0).elements(), c.in(0)));
+    return c.out(0, filled_shape(*wanted, c.in(0)));
   }
   c.out(0, *wanted);
 }
 
 void reshape_kernel(KernelContext& c) {
   const Tensor& x = c.in(0);
-  c.set_out(0, x.reshaped(filled_shape(read_shape(c.in(1)), x.size(), x.shape())));
+  c.set_out(0, x.reshaped(filled_shape(read_shape(c.in(1)), x.shape())));
 }
 
 Values reshape_gradient(GradContext& g) {
