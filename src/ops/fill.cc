@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <limits>
 
 #include "graph/shape_context.h"
 #include "kernel/context.h"
@@ -109,11 +110,18 @@ int64_t range_size(T start, T limit, T delta) {
                            delta);
   }
   if constexpr (std::is_integral_v<T>) {
-    int64_t span = std::abs(int64_t(limit) - int64_t(start)), step = std::abs(int64_t(delta));
-    return (span + step - 1) / step;
+    // Without a sign: the span of int64's extremes fits into 64 bits only so.
+    const bool up = delta > T(0);
+    const uint64_t from = uint64_t(up ? start : limit), to = uint64_t(up ? limit : start);
+    const uint64_t span = to - from, step = up ? uint64_t(delta) : 0 - uint64_t(delta);
+    const uint64_t size = span / step + (span % step != 0);
+    if (size <= uint64_t(std::numeric_limits<int64_t>::max())) return int64_t(size);
   } else {
-    return int64_t(std::ceil(std::abs((limit - start) / delta)));
+    const double size = std::ceil(std::abs((double(limit) - double(start)) / double(delta)));
+    if (size < 0x1p63) return int64_t(size);
   }
+  throw invalid_argument("Range from {} to {} in steps of {} has more elements than 2^63 - 1", start,
+                         limit, delta);
 }
 
 template <class T>
