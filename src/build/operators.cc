@@ -1,5 +1,6 @@
 #include "build/operators.h"
 
+#include <cmath>
 #include <limits>
 #include <utility>
 
@@ -23,8 +24,21 @@ std::pair<double, double> limits(DType dtype) {
     case DType::kInt16: return limits_of<int16_t>();
     case DType::kInt8: return limits_of<int8_t>();
     case DType::kUInt8: return limits_of<uint8_t>();
+    case DType::kUInt16: return limits_of<uint16_t>();
+    case DType::kUInt32: return limits_of<uint32_t>();
+    case DType::kUInt64: return limits_of<uint64_t>();
     default: throw invalid_argument("the type {} has no limits", dtype_name(dtype));
   }
+}
+
+// The same limits as elements of `dtype`: a float next to 2^31 - 1 must not lie beyond it.
+std::pair<double, double> within(DType dtype, std::pair<double, double> limits) {
+  if (dtype != DType::kFloat) return limits;
+  auto inside = [](double limit) {
+    const auto near = static_cast<float>(limit);
+    return std::abs(double{near}) > std::abs(limit) ? std::nextafter(near, 0.0f) : near;
+  };
+  return {inside(limits.first), inside(limits.second)};
 }
 
 }  // namespace
@@ -134,7 +148,7 @@ Output saturate_cast(Output x, DType dtype, std::string_view name) {
   Graph& g = x.graph();
   Composite made(g, name);
   auto [own_least, own_most] = limits(x.dtype());
-  auto [least, most] = limits(dtype);
+  auto [least, most] = within(x.dtype(), limits(dtype));
   if (own_least < least) x = binary("Maximum", x, g.constant(scalar_of(x.dtype(), least), "min"));
   if (own_most > most) x = binary("Minimum", x, g.constant(scalar_of(x.dtype(), most), "max"));
   return cast_to(x, dtype, made.self);
