@@ -367,7 +367,7 @@ def gather(params, indices, validate_indices=None, name=None, axis=None, batch_d
         "GatherV2",
         params=params,
         indices=indices,
-        axis=0 if axis is None else axis,
+        axis=batch_dims if axis is None else axis,
         batch_dims=batch_dims,
         name=name,
     )
