@@ -15,8 +15,14 @@ namespace {
 // The way into the one interpreter of the process. Without a destructor: threads stay behind.
 class Door {
  public:
-  void left() { threads_.fetch_add(kOutside); }
-  void came_back() { threads_.fetch_sub(kOutside); }
+  void left() {
+    ++outside_;
+    threads_.fetch_add(kOutside);
+  }
+  void came_back() {
+    threads_.fetch_sub(kOutside);
+    --outside_;
+  }
 
   // Whether the thread may ask for the interpreter. If so it says entered() once it has it.
   bool enter() {
@@ -38,16 +44,19 @@ class Door {
 
   bool somebody_outside() const { return threads_.load() % kEntering > 0; }
 
-  // In the child of a fork: of all the threads only this one is there, and it is inside.
-  void forked() { threads_.store(0); }
+  // In the child of a fork only this thread is there. It may be in a handler of signals that was
+  // called during a wait.
+  void forked() { threads_.store(outside_ * kOutside); }
 
  private:
   static constexpr uint64_t kOutside = 1, kEntering = uint64_t(1) << 32;
   std::atomic<uint64_t> threads_{0};  // how many are outside, and how many on their way in
   std::atomic<bool> closed_{false};
-  pthread_t closer_ = 0;  // written before closed_
+  pthread_t closer_ = 0;                  // written before closed_
+  static thread_local uint64_t outside_;  // how often this thread is
 };
 
+thread_local uint64_t Door::outside_ = 0;
 constinit Door door;
 
 // What a thread that is still in the engine works with must not be destroyed below it: the

@@ -122,3 +122,35 @@ def test_ctrl_c_ends_a_joined_server():
 def test_a_server_that_nobody_holds_lives_on():
     with tf.Session(tf.train.Server.create_local_server().target) as session:
         assert session.run(tf.constant(3.0) + 1.0) == 4.0
+
+
+# Forks beside a thread that waits, and in a handler of signals that is called during a wait.
+FORKS = """
+import os, signal, sys, threading
+import tensorflow as tf
+
+server = tf.train.Server.create_local_server()
+taken = tf.FIFOQueue(1, [tf.float32]).dequeue()
+session = tf.Session(server.target)
+session.run(tf.constant(1.0))
+threading.Thread(target=session.run, args=[taken], daemon=True).start()
+
+def fork(*unused):
+    child = os.fork()
+    if child == 0:
+        sys.exit(5)
+    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+
+fork()
+signal.signal(signal.SIGALRM, fork)
+signal.setitimer(signal.ITIMER_REAL, 0.2)
+try:
+    session.run(taken, options=tf.RunOptions(timeout_in_ms=1000))
+except tf.errors.DeadlineExceededError:
+    sys.exit(3)
+"""
+
+
+def test_a_child_process_ends_with_its_own_code_beside_threads_of_its_parent_that_wait():
+    done = subprocess.run([sys.executable, "-c", FORKS], capture_output=True, text=True, timeout=60)
+    assert (done.stdout.split(), done.returncode) == (["5", "5"], 3), done.stderr

@@ -299,7 +299,7 @@ class PosixFiles : public Files {
 }  // namespace
 
 Files& posix_files() {
-  static PosixFiles files;
+  static Files& files = *new PosixFiles();  // never destroyed: threads may outlive main()
   return files;
 }
 

@@ -52,7 +52,7 @@ std::string Graph::name_key(std::string_view name) {
 }
 
 const std::string& Graph::current_scope() const {
-  static const std::string root;
+  static const auto& root = *new std::string();  // never destroyed: threads may outlive main()
   auto found = scopes_.find(std::this_thread::get_id());
   return found == scopes_.end() ? root : found->second;
 }

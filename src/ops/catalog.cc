@@ -23,7 +23,8 @@ std::vector<const OpDef*> all_rows() {
 }  // namespace
 
 const Catalog& standard_catalog() {
-  static const Catalog catalog(all_rows());
+  // Never destroyed: threads may be at work while the process ends.
+  static const auto& catalog = *new Catalog(all_rows());
   return catalog;
 }
 

@@ -23,7 +23,8 @@ std::vector<double> make_limits() {
 }
 
 const std::vector<double>& shared_limits() {
-  static const std::vector<double> limits = make_limits();
+  // Never destroyed: threads may be at work while the process ends.
+  static const auto& limits = *new std::vector<double>(make_limits());
   return limits;
 }
 
