@@ -21,8 +21,8 @@ struct TaskEvent {
   std::optional<int64_t> last_step;
   std::optional<uint16_t> port;
   std::optional<std::string> waits_for;  // whom it needs to go on; empty: nobody any more
-  bool serves = false;   // does nothing else from now on
-  bool trained = false;  // and has trained before
+  bool serves = false;                   // does nothing else from now on
+  bool trained = false;                  // and has trained before
   std::optional<TaskError> error;
 };
 

@@ -11,6 +11,10 @@ TEST(TaskEvent, ReadsWhatATaskTells) {
   EXPECT_EQ(step.loss, 0.5);
   EXPECT_EQ(step.last_step, 100);
   EXPECT_EQ(task_event(R"({"event":"port","port":2222})").port, 2222);
+  TaskEvent serves = task_event(R"({"event":"serves","trained":true})");
+  EXPECT_TRUE(serves.serves && serves.trained);
+  EXPECT_FALSE(task_event(R"({"event":"serves","trained":false})").trained);
+  EXPECT_EQ(task_event(R"({"event":"waits","for":"chief"})").waits_for, "chief");
   TaskEvent error = task_event(R"({"event":"error","time":1.5,"code":"Aborted","message":"m"})");
   ASSERT_TRUE(error.error);
   EXPECT_EQ(error.error->time, 1.5);
@@ -24,13 +28,16 @@ TEST(TaskEvent, LeavesOutFieldsOfTheWrongKind) {
   EXPECT_FALSE(task_event(R"({"event":"step","step":18446744073709551615})").step);
   EXPECT_FALSE(task_event(R"({"event":"port","port":70000})").port);
   EXPECT_EQ(task_event(R"({"event":"error","code":3})").error->code, "");
+  EXPECT_FALSE(task_event(R"({"event":"serves","trained":"yes"})").trained);
+  EXPECT_EQ(task_event(R"({"event":"waits","for":7})").waits_for, "");
 }
 
 TEST(TaskEvent, IsEmptyForWhatIsNotOurs) {
   for (const char* line :
        {"", "hello", "[1]", R"({"event":1})", R"({"event":{}})", "{\"event\":"}) {
     TaskEvent event = task_event(line);
-    EXPECT_FALSE(event.step || event.port || event.error) << line;
+    EXPECT_FALSE(event.step || event.port || event.error || event.serves || event.waits_for)
+        << line;
   }
 }
 
