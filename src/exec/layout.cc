@@ -283,9 +283,12 @@ class LayoutMaker {
 
   // A read shares the live bytes unless a later write could be seen through it. Where several steps
   // look at them, they are borrowed: all are to see the same. So are integers that a kernel takes:
-  // they name places or sizes, and what was checked must be what is used.
+  // they name places or sizes, and what was checked must be what is used. A loan ends with the run:
+  // integers for a later part of the step are copied.
   void choose_reads() {
     std::vector<std::set<int>> users = users_of_roots();
+    std::set<int> handed_on;
+    for (int o : options_.handed_on) handed_on.insert(value(piece_.outputs[size_t(o)]).root);
     for (size_t s = 0; s < layout_->steps.size(); ++s) {
       Step& step = layout_->steps[s];
       if (step.kind != Step::Kind::kRead) continue;
@@ -298,6 +301,8 @@ class LayoutMaker {
       const std::set<int>& takers = users[size_t(read.root)];
       bool shared = takers.size() > 1 || (is_integer(read.dtype) && any_kernel(takers));
       if (shared && step.kind == Step::Kind::kRead) step.kind = Step::Kind::kSharedRead;
+      if (is_integer(read.dtype) && handed_on.contains(read.root))
+        step.kind = Step::Kind::kCopyRead;
     }
   }
 

@@ -7,6 +7,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <span>
 #include <vector>
 
@@ -21,6 +22,8 @@ struct ProgramOptions {
   // Where output i gets its bytes in a run, when its size is known beforehand (memory that a peer
   // can see, say); asked anew for each run. An invalid Tensor means "as usual".
   std::function<Tensor(int output, DType dtype, const Shape& shape)> output_memory;
+  // Outputs that later parts of this task's step take.
+  std::set<int> handed_on;
   // Lets go of the inputs as soon as a run has ended, even while its result is held.
   bool release_inputs = false;
   // The network comes next: the pool's helpers leave their cores to it as soon as a run has ended.

@@ -259,15 +259,16 @@ class Session::Impl {
   ProgramOptions options_of(const Plan& plan, int number) const {
     ProgramOptions options;
     options.on_tick = options_.on_wait;
-    if (!remote_) return options;
-    options.release_inputs = true;
-    options.rest = plan.segments.size() > 1;
     std::set<int> shown;
     for (const Segment& taker : plan.segments) {
       for (const Source& source : taker.inputs) {
-        if (taker.task != 0 && source.segment == number) shown.insert(source.index);
+        if (source.segment == number)
+          (taker.task == 0 ? options.handed_on : shown).insert(source.index);
       }
     }
+    if (!remote_) return options;
+    options.release_inputs = true;
+    options.rest = plan.segments.size() > 1;
     if (shown.empty()) return options;
     options.output_memory = [shown = std::move(shown), server = options_.server](
                                 int output, DType dtype, const Shape& shape) {
