@@ -53,6 +53,7 @@ def test_every_checkpoint_that_is_written_beside_training_is_whole(bad_bundles, 
 
 
 @pytest.mark.long
+@pytest.mark.timeout(SECONDS + 60)
 @pytest.mark.oracle
 @of_all_settings
 @pytest.mark.parametrize("megabytes", [8, 200])
