@@ -107,7 +107,7 @@ struct Softsign {
 struct SigmoidGrad {
   template <class D, class V>
   static HWY_INLINE V many(D d, V y, V dy) {
-    return hn::Mul(hn::Mul(dy, y), hn::Sub(hn::Set(d, 1), y));
+    return hn::Mul(dy, hn::Mul(y, hn::Sub(hn::Set(d, 1), y)));
   }
 };
 struct TanhGrad {
@@ -116,22 +116,30 @@ struct TanhGrad {
     return hn::Mul(dy, hn::Sub(hn::Set(d, 1), hn::Mul(y, y)));
   }
 };
+
+// As in TensorFlow a gradient of 0 stays 0 where the slope is infinite or not a number.
+template <class D, class V>
+HWY_INLINE V unless_zero(D d, V dy, V product) {
+  return hn::IfThenZeroElse(hn::Eq(dy, hn::Zero(d)), product);
+}
+
 struct SqrtGrad {
   template <class D, class V>
   static HWY_INLINE V many(D d, V y, V dy) {
-    return hn::Div(hn::Mul(dy, number(d, 0.5)), y);
+    return unless_zero(d, dy, hn::Div(hn::Mul(dy, number(d, 0.5)), y));
   }
 };
 struct RsqrtGrad {
   template <class D, class V>
   static HWY_INLINE V many(D d, V y, V dy) {
-    return hn::Mul(hn::Mul(number(d, -0.5), dy), hn::Mul(hn::Mul(y, y), y));
+    const V product = hn::Mul(hn::Mul(number(d, -0.5), dy), hn::Mul(hn::Mul(y, y), y));
+    return unless_zero(d, dy, hn::Add(product, hn::Zero(d)));  // no zero has a sign
   }
 };
 struct ReciprocalGrad {
   template <class D, class V>
-  static HWY_INLINE V many(D, V y, V dy) {
-    return hn::Mul(hn::Neg(dy), hn::Mul(y, y));
+  static HWY_INLINE V many(D d, V y, V dy) {
+    return unless_zero(d, dy, hn::Mul(hn::Neg(dy), hn::Mul(y, y)));
   }
 };
 struct EluGrad {

@@ -158,9 +158,9 @@ std::vector<Operation> operations() {
       {"pow", pow_block, [](double a, double b) { return std::pow(a, b); }, 1},
       {"squared_difference", squared_difference_block,
        [](double a, double b) { return std::pow(rounded(a - b), 2); }, 0.51},
-      {"relu_grad", relu_grad_block, [](double dy, double x) { return x > 0 ? dy : 0; }, 0},
-      {"relu6_grad", relu6_grad_block, [](double dy, double x) { return x > 0 && x < 6 ? dy : 0; },
-       0},
+      {"relu_grad", relu_grad_block, [](double dy, double x) { return dy * (x > 0); }, 0},
+      {"relu6_grad", relu6_grad_block,
+       [](double dy, double x) { return dy * (x > 0 && x < 6); }, 0},
   };
 }
 

@@ -45,9 +45,9 @@ struct Abs {
 struct Sign {
   template <class D, class V>
   static HWY_INLINE V many(D d, V x) {
-    const V one = hn::CopySign(hn::Set(d, 1), x);
-    // Zero and NaN stay what they are.
-    return hn::IfThenElse(hn::Or(hn::Gt(x, hn::Zero(d)), hn::Lt(x, hn::Zero(d))), one, x);
+    // NaN stays what it is; a zero of either sign becomes 0.
+    const V one = hn::IfThenElse(hn::IsNaN(x), x, hn::CopySign(hn::Set(d, 1), x));
+    return hn::IfThenZeroElse(hn::Eq(x, hn::Zero(d)), one);
   }
   template <class T>
   static HWY_INLINE T one(T x) {

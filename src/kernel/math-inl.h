@@ -100,7 +100,8 @@ HWY_INLINE V tanh(D d, V x) {
   const V small = hn::MulAdd(hn::Mul(x, z), tanh_series(d, z), x);
   const V grown = exp(d, hn::Add(size, size));
   const V large = hn::Sub(one, hn::Div(number(d, 2), hn::Add(grown, one)));
-  return hn::IfThenElse(hn::Lt(size, number(d, 0.625)), small, hn::CopySign(large, x));
+  // The sign of x is that of the result, a zero's too.
+  return hn::CopySign(hn::IfThenElse(hn::Lt(size, number(d, 0.625)), small, large), x);
 }
 
 template <class D, class V>
