@@ -128,8 +128,13 @@ template <class T>
 void range_kernel(KernelContext& c) {
   T start = *c.in(0).data<T>(), limit = *c.in(1).data<T>(), delta = *c.in(2).data<T>();
   Tensor& out = c.out(0, Shape{range_size(start, limit, delta)});
-  T value = start;
-  for (int64_t i = 0; i < out.size(); ++i, value = T(value + delta)) out.data<T>()[i] = value;
+  for (int64_t i = 0; i < out.size(); ++i) {
+    if constexpr (std::is_integral_v<T>) {
+      out.data<T>()[i] = T(uint64_t(start) + uint64_t(i) * uint64_t(delta));
+    } else {
+      out.data<T>()[i] = start + T(i) * delta;
+    }
+  }
 }
 
 void range_shape(ShapeContext& c) {

@@ -293,6 +293,7 @@ template <class T>
 void where(KernelContext& c) {
   const Tensor& x = c.in(0);
   const Shape& shape = x.shape();
+  if (shape.rank() == 0) throw invalid_argument("Where needs one dimension or more, not a scalar");
   const T* in = x.data<T>();
   // In one pass: a variable may change between two, and there would be more of them than room.
   std::vector<int64_t> places;
@@ -374,6 +375,7 @@ template <template <class> class Make>
 std::shared_ptr<void> prepare_list(const Node& node) {
   DType dtype = node.input(0).dtype();
   if (dtype == DType::kString) return std::make_shared<Kernel>(Make<std::string>::kernel);
+  if (dtype == DType::kBool) return std::make_shared<Kernel>(Make<bool>::kernel);
   return std::make_shared<Kernel>(for_number(
       node, dtype, [](auto tag) -> Kernel { return Make<typename decltype(tag)::type>::kernel; }));
 }
@@ -396,7 +398,6 @@ constexpr OpDef kListDiff = {
     .shape = [](ShapeContext& c) { c.out(0, Shape{-1}), c.out(1, Shape{-1}); },
     .kernel = call_state,
     .prepare = prepare_list<MakeListDiff>,
-    .no_gradient = true,
     .samples = {"int32[4]{1,2,3,4} int32[2]{2,4}"},
 };
 

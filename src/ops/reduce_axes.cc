@@ -6,7 +6,14 @@ namespace capstan {
 
 uint32_t axes_mask(const Node& node, const Tensor& axes, int rank) {
   uint32_t mask = 0;
-  for (int64_t i = 0; i < axes.size(); ++i) mask |= 1u << resolve_axis(node, int_at(axes, i), rank);
+  for (int64_t i = 0; i < axes.size(); ++i) {
+    const int axis = resolve_axis(node, int_at(axes, i), rank);
+    if (mask >> axis & 1) {
+      throw invalid_argument("{} (node '{}'): axis {} stands twice in {}", node.op(), node.name(),
+                             axis, axes.text());
+    }
+    mask |= 1u << axis;
+  }
   return mask;
 }
 

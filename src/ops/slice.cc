@@ -236,6 +236,8 @@ class SliceReader {
     int64_t dim = x_[axis_], stride = strides_ ? int_at(*strides_, i) : 1;
     if (stride == 0) throw invalid_argument("StridedSlice: stride {} is zero", i);
     bool shrink = masks_.shrink & bit;
+    if (shrink && stride < 0)
+      throw invalid_argument("StridedSlice: stride {} of a single index is {}, not 1", i, stride);
     Taken taken{.stride = stride};
     bool masked = (masks_.begin & bit) && (masks_.end & bit);
     bool known = strides_ && dim >= 0 && (masked || (begin_ && end_));
