@@ -126,11 +126,16 @@ class GraphRuntimeError(FailedPreconditionError, RuntimeError):
     """The graph may not be changed any more."""
 
 
+class GraphLookupError(UnimplementedError, LookupError):
+    """An op without what was asked for, such as a gradient."""
+
+
 _BY_CODE = {kind.code: kind for kind in OpError.__subclasses__()}
 _WHILE_BUILDING = {
     INVALID_ARGUMENT: GraphValueError,
     NOT_FOUND: GraphKeyError,
     FAILED_PRECONDITION: GraphRuntimeError,
+    UNIMPLEMENTED: GraphLookupError,
 }
 
 
