@@ -159,8 +159,8 @@ std::vector<Operation> operations() {
       {"squared_difference", squared_difference_block,
        [](double a, double b) { return std::pow(rounded(a - b), 2); }, 0.51},
       {"relu_grad", relu_grad_block, [](double dy, double x) { return dy * (x > 0); }, 0},
-      {"relu6_grad", relu6_grad_block,
-       [](double dy, double x) { return dy * (x > 0 && x < 6); }, 0},
+      {"relu6_grad", relu6_grad_block, [](double dy, double x) { return dy * (x > 0 && x < 6); },
+       0},
   };
 }
 

@@ -135,7 +135,8 @@ struct Relu6 {
   }
 };
 
-// Products with 1 or 0, as in TensorFlow: a NaN or an infinity stays visible where a unit is inactive.
+// Products with 1 or 0, as in TensorFlow: a NaN or an infinity stays visible where a unit is
+// inactive.
 struct ReluGrad {
   template <class D, class V>
   static HWY_INLINE V many(D d, V dy, V x) {

@@ -120,8 +120,8 @@ int64_t range_size(T start, T limit, T delta) {
     const double size = std::ceil(std::abs((double(limit) - double(start)) / double(delta)));
     if (size < 0x1p63) return int64_t(size);
   }
-  throw invalid_argument("Range from {} to {} in steps of {} has more elements than 2^63 - 1", start,
-                         limit, delta);
+  throw invalid_argument("Range from {} to {} in steps of {} has more elements than 2^63 - 1",
+                         start, limit, delta);
 }
 
 template <class T>

@@ -132,7 +132,8 @@ void reduce(KernelContext& c) {
 template <class T>
 void whole_means(const ReduceGroups& groups, const T* in, T* out, int64_t count) {
   using Wide = std::conditional_t<std::is_signed_v<T>, int64_t, uint64_t>;
-  std::vector<uint64_t> sums(size_t(groups.outputs));  // without a sign, where overflow wraps around
+  std::vector<uint64_t> sums(
+      size_t(groups.outputs));  // without a sign, where overflow wraps around
   groups.for_each_row([&](int64_t from, int64_t to) {
     for (int64_t j = 0; j < groups.inner; ++j) {
       sums[size_t(groups.inner_reduced ? to : to + j)] += uint64_t(Wide(in[from + j]));
