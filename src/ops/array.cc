@@ -53,8 +53,8 @@ constexpr OpDef kStopGradient = [] {
 }();
 
 Values prevented(GradContext& g) {
-  throw invalid_argument("the gradient of '{}' is explicitly disabled: {}", g.node().name(),
-                         g.attr<std::string>("message"));
+  throw unimplemented("the gradient of '{}' is explicitly disabled: {}", g.node().name(),
+                      g.attr<std::string>("message"));
 }
 
 constexpr OpDef kPreventGradient = {
@@ -67,6 +67,7 @@ constexpr OpDef kPreventGradient = {
     .kernel = hand_on,
     .gradient = prevented,
     .forwards = true,
+    .samples = {"float[2,3]"},
 };
 
 constexpr OpDef kIdentityN = {

@@ -58,7 +58,8 @@ constexpr OpDef random_row(std::string_view name, std::string_view doc,
           .shape = shape_from_input,
           .kernel = kernel,
           .no_gradient = true,
-          .stateful = true};
+          .stateful = true,
+          .samples = {"int32[2]{2,3} seed=3 seed2=7 dtype=float"}};
 }
 
 constexpr OpDef kRandomUniform =
@@ -90,6 +91,7 @@ constexpr OpDef kRandomUniformInt = {
     .kernel = random_uniform_int,
     .no_gradient = true,
     .stateful = true,
+    .samples = {"int32[1]{9} int32[]{-3} int32[]{100} seed=3 seed2=7"},
 };
 
 std::vector<int64_t> permutation(KernelContext& c, int64_t rows) {
@@ -128,6 +130,7 @@ constexpr OpDef kRandomShuffle = {
     .kernel = random_shuffle,
     .no_gradient = true,
     .stateful = true,
+    .samples = {"float[6,2] seed=3 seed2=7"},
 };
 
 constexpr std::array<const OpDef*, 5> kRows = {

@@ -19,11 +19,12 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
   return parts;
 }
 
-double parse_number(std::string_view text) {
-  double value = 0;
+template <class T = double>
+T parse_number(std::string_view text) {
+  T value = 0;
   auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size()) {
-    throw invalid_argument("'{}' in a sample is not a number", text);
+    throw invalid_argument("'{}' in a sample is not a number of its type", text);
   }
   return value;
 }
@@ -52,19 +53,53 @@ class Draws {
   uint64_t state_ = 88172645463325252u;
 };
 
-void set_element(Tensor& t, int64_t i, double value) {
-  switch (t.dtype()) {
-    case DType::kFloat: t.data<float>()[i] = float(value); break;
-    case DType::kDouble: t.data<double>()[i] = value; break;
-    case DType::kBool: t.data<bool>()[i] = value > 0; break;
-    case DType::kUInt8: t.data<uint8_t>()[i] = uint8_t(value); break;
-    case DType::kInt8: t.data<int8_t>()[i] = int8_t(value); break;
-    case DType::kInt16: t.data<int16_t>()[i] = int16_t(value); break;
-    case DType::kInt32:
-    case DType::kInt64: set_int(t, i, int64_t(value)); break;
-    default:
-      throw invalid_argument("a sample cannot give elements of type {}", dtype_name(t.dtype()));
+// f(TypeTag<T>()) for the element type.
+template <class F>
+void for_element(DType dtype, F&& f) {
+  switch (dtype) {
+    case DType::kFloat: return f(TypeTag<float>());
+    case DType::kDouble: return f(TypeTag<double>());
+    case DType::kBool: return f(TypeTag<bool>());
+    case DType::kUInt8: return f(TypeTag<uint8_t>());
+    case DType::kInt8: return f(TypeTag<int8_t>());
+    case DType::kInt16: return f(TypeTag<int16_t>());
+    case DType::kUInt16: return f(TypeTag<uint16_t>());
+    case DType::kInt32: return f(TypeTag<int32_t>());
+    case DType::kUInt32: return f(TypeTag<uint32_t>());
+    case DType::kInt64: return f(TypeTag<int64_t>());
+    case DType::kUInt64: return f(TypeTag<uint64_t>());
+    case DType::kString: return f(TypeTag<std::string>());
+    default: throw invalid_argument("a sample cannot give elements of type {}", dtype_name(dtype));
   }
+}
+
+void draw_element(Tensor& t, int64_t i, double value) {
+  for_element(t.dtype(), [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    if constexpr (std::is_same_v<T, std::string>) {
+      throw invalid_argument("a sample must give the elements of strings");
+    } else if constexpr (std::is_same_v<T, bool>) {
+      t.data<T>()[i] = value > 0;
+    } else {
+      t.data<T>()[i] = T(value);
+    }
+  });
+}
+
+// Whole numbers are read as such: a double does not hold the largest.
+void read_element(Tensor& t, int64_t i, std::string_view text) {
+  for_element(t.dtype(), [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    if constexpr (std::is_same_v<T, std::string>) {
+      t.data<T>()[i] = std::string(text);
+    } else if constexpr (std::is_same_v<T, bool>) {
+      t.data<T>()[i] = parse_number(text) > 0;
+    } else if constexpr (std::is_floating_point_v<T>) {
+      t.data<T>()[i] = T(parse_number(text));
+    } else {
+      t.data<T>()[i] = parse_number<T>(text);
+    }
+  });
 }
 
 Tensor parse_tensor(std::string_view word, DType reals, Draws& draws) {
@@ -82,13 +117,7 @@ Tensor parse_tensor(std::string_view word, DType reals, Draws& draws) {
     std::vector<std::string_view> items = split(*values, ',');
     if (int64_t(items.size()) != t.size())
       throw invalid_argument("'{}' does not give {} values", word, t.size());
-    for (int64_t i = 0; i < t.size(); ++i) {
-      if (dtype == DType::kString) {
-        t.data<std::string>()[i] = std::string(items[size_t(i)]);
-      } else {
-        set_element(t, i, parse_number(items[size_t(i)]));
-      }
-    }
+    for (int64_t i = 0; i < t.size(); ++i) read_element(t, i, items[size_t(i)]);
     return t;
   }
   double low = is_floating(dtype) || dtype == DType::kBool ? -1 : 0,
@@ -98,7 +127,7 @@ Tensor parse_tensor(std::string_view word, DType reals, Draws& draws) {
     if (items.size() != 2) throw invalid_argument("'{}' in a sample needs two bounds", word);
     low = parse_number(items[0]), high = parse_number(items[1]);
   }
-  for (int64_t i = 0; i < t.size(); ++i) set_element(t, i, draws.next(low, high));
+  for (int64_t i = 0; i < t.size(); ++i) draw_element(t, i, draws.next(low, high));
   return t;
 }
 

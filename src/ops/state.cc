@@ -131,6 +131,7 @@ constexpr OpDef kAssign = {
     .stateful = true,
     .allows_uninitialized_ref = true,
     .writes = 1,
+    .samples = {"float[2,3] float[2,3]"},
 };
 
 // --- AssignAdd, AssignSub ------------------------------------------------------------------------
@@ -192,7 +193,8 @@ constexpr OpDef update_row(std::string_view name, std::string_view doc,
           .prepare = prepare,
           .no_gradient = true,
           .stateful = true,
-          .writes = 1};
+          .writes = 1,
+          .samples = {"float[2,3] float[2,3]"}};
 }
 
 constexpr OpDef kAssignAdd =
@@ -294,7 +296,8 @@ constexpr OpDef scatter_row(std::string_view name, std::string_view doc, std::st
       .kernel = kernel,
       .no_gradient = true,
       .stateful = true,
-      .writes = 1};
+      .writes = 1,
+      .samples = {"float[4,2] int32[3]{2,0,2} float[3,2]", "float[3] int32[2]{1,2} float[]"}};
 }
 
 constexpr OpDef kScatterAdd = scatter_row(

@@ -146,6 +146,7 @@ constexpr OpDef kApplyGradientDescent = {
     .no_gradient = true,
     .stateful = true,
     .writes = 1,
+    .samples = {"float[2,3] float[](0.1,1) float[2,3]"},
 };
 
 constexpr OpDef kApplyMomentum = {
@@ -163,6 +164,7 @@ constexpr OpDef kApplyMomentum = {
     .no_gradient = true,
     .stateful = true,
     .writes = 3,
+    .samples = {"float[2,3] float[2,3] float[](0.1,1) float[2,3] float[](0.1,1)"},
 };
 
 constexpr OpDef kApplyAdagrad = {
@@ -179,6 +181,7 @@ constexpr OpDef kApplyAdagrad = {
     .no_gradient = true,
     .stateful = true,
     .writes = 3,
+    .samples = {"float[2,3] float[2,3](0.1,1) float[](0.1,1) float[2,3]"},
 };
 
 constexpr OpDef kApplyAdam = {
@@ -206,6 +209,8 @@ constexpr OpDef kApplyAdam = {
     .no_gradient = true,
     .stateful = true,
     .writes = 7,
+    .samples = {"float[5] float[5] float[5](0,1) float[]{0.9} float[]{0.99} float[]{0.1} "
+                "float[]{0.9} float[]{0.99} float[]{0.001} float[5]"},
 };
 
 constexpr std::array<const OpDef*, 4> kRows = {
