@@ -38,6 +38,14 @@ nb::object op_row(const std::string& name) {
   return nb::make_tuple(text(def->name), text(def->doc), inputs, outputs, attrs);
 }
 
+// (samples, whether it is element-wise): what is compared with other implementations.
+nb::tuple op_checks(const std::string& name) {
+  const OpDef& def = standard_catalog().get(name);
+  nb::list samples;
+  for (std::string_view sample : def.samples) samples.append(text(sample));
+  return nb::make_tuple(samples, def.block != nullptr);
+}
+
 nb::list op_names() {
   nb::list names;
   for (const OpDef* def : standard_catalog().all()) names.append(text(def->name));
@@ -52,6 +60,7 @@ void bind_catalog(nb::module_& m) {
   m.def("nearest", [](const std::string& wrong, const std::vector<std::string>& names) {
     return nearest(wrong, names);
   });
+  m.def("op_checks", &op_checks);
 }
 
 }  // namespace capstan
