@@ -5,71 +5,21 @@
 
 #include <cmath>
 
-#include "base/memory_files.h"
 #include "graph/attr_kind.h"
 #include "graph/gradients.h"
 #include "graph/graph.h"
-#include "kernel/context.h"
-#include "kernel/isa.h"
 #include "ops/catalog.h"
+#include "ops/interpreter.h"
 #include "ops/sample.h"
 
 namespace capstan {
 namespace {
 
-// Runs the nodes of a graph one by one, in the order in which they were made.
-class Interpreter {
- public:
-  explicit Interpreter(Graph& graph) : graph_(graph) {}
-
-  void feed(Output value, Tensor tensor) { values_[value.node->id()] = {std::move(tensor)}; }
-
-  Tensor value(Output wanted) {
-    for (int id = 0; id <= wanted.node->id(); ++id) {
-      if (!values_.contains(id)) run(graph_.node(id));
-    }
-    return values_.at(wanted.node->id())[size_t(wanted.index)];
-  }
-
-  const std::vector<Tensor>& outputs(Node& node) {
-    value(node.output(0));
-    return values_.at(node.id());
-  }
-
-  // The variable behind a node with a reference output, set to this value.
-  void set_variable(Node& node, const Tensor& tensor) {
-    auto variable = std::make_shared<Variable>(node.name(), tensor.dtype());
-    variable->adopt(tensor.clone());
-    variables_[node.id()] = variable;
-    values_[node.id()] = {tensor};
-  }
-
- private:
-  void run(Node& node) {
-    std::vector<KernelInput> inputs;
-    for (const Output& in : node.inputs()) {
-      auto variable = variables_.find(in.node->id());
-      inputs.push_back({values_.at(in.node->id())[size_t(in.index)],
-                        variable == variables_.end() ? nullptr : variable->second});
-    }
-    RunContext run{&task_, &session_, &cancellation_};
-    values_[node.id()] = run_kernel(node, std::move(inputs), run);
-  }
-
-  Graph& graph_;
-  MemoryFiles files_;
-  TaskState task_{"/job:localhost/task:0", 1, files_, best_isa()};
-  SessionState session_;
-  Cancellation cancellation_;
-  std::map<int, std::vector<Tensor>> values_;
-  std::map<int, std::shared_ptr<Variable>> variables_;
-};
-
 // One row on one sample, with its inputs as constants, variables, or placeholders where a gradient
 // is wanted.
 struct SampleGraph {
   SampleGraph(const OpDef& def, std::string_view text, DType reals)
-      : sample(parse_sample(def, text, reals)), graph(standard_catalog()), interpreter(graph) {
+      : sample(parse_sample(def, text, reals)), graph(standard_catalog()) {
     std::vector<bool> refs = reference_inputs(def);
     for (size_t i = 0; i < sample.inputs.size(); ++i) {
       inputs.push_back(make_input(sample.inputs[i], i < refs.size() && refs[i]));
