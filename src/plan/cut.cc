@@ -41,10 +41,11 @@ class Cutter {
  private:
   const StepNode& at(int i) const { return step_.nodes[size_t(i)]; }
 
-  bool declared(int i) const {
-    return at(i).kind == StepNode::Kind::kOp && is_declaration(*at(i).node) &&
-           !materialized_.count(i);
+  bool declares(int i) const {
+    return at(i).kind == StepNode::Kind::kOp && is_declaration(*at(i).node);
   }
+  // Only where it is used; a declaration that is fetched or run has a segment besides.
+  bool only_copied(int i) const { return declares(i) && !materialized_.count(i); }
 
   void group() {
     for (const StepEdge& e : step_.fetches) materialized_.insert(e.from);
@@ -52,7 +53,7 @@ class Cutter {
     segment_of_.assign(step_.nodes.size(), -1);
     blockers_.resize(step_.nodes.size());
     for (int i : order_) {
-      if (at(i).kind == StepNode::Kind::kFeed || declared(i)) continue;
+      if (at(i).kind == StepNode::Kind::kFeed || only_copied(i)) continue;
       Key key{at(i).level, at(i).task, blockers_before(i)};
       if (at(i).kind == StepNode::Kind::kOp && at(i).node->def().blocking) key.blockers.insert(i);
       blockers_[size_t(i)] = key.blockers;
@@ -190,8 +191,8 @@ class Cutter {
         return {copy(variable, segment), 0};
       }
     }
-    if (declared(e.from)) return {copy(from.node, segment), e.index};
     if (here(e.from, segment)) return {built_.at(e.from), e.index};
+    if (declares(e.from)) return {copy(from.node, segment), e.index};
     return argument(e, segment);
   }
 
@@ -221,7 +222,7 @@ class Cutter {
   }
 
   void order_after(int i, std::vector<Node*>& before, Segment& segment) {
-    if (at(i).kind == StepNode::Kind::kFeed || declared(i)) return;
+    if (at(i).kind == StepNode::Kind::kFeed || declares(i)) return;
     if (here(i, segment)) {
       if (std::ranges::find(before, built_.at(i)) == before.end()) before.push_back(built_.at(i));
     } else {

@@ -71,6 +71,21 @@ TEST(Plan, KeepsWhatIsRunOrFetchedThoughOthersOnlyWaitForIt) {
   EXPECT_THAT(names(plan.segments[0]), ::testing::Contains("first"));
 }
 
+TEST(Plan, AConstantFetchedFromAnotherTaskIsStillCopiedToItsUsers) {
+  Graph g(standard_catalog());
+  Output x, y;
+  {
+    auto placed = g.device("/job:ps/task:0");
+    x = g.constant(Tensor::scalar<float>(1));
+  }
+  std::vector<Node*> before = {x.node};
+  auto scope = g.control_dependencies(before);
+  y = g.add("Neg", {x}, {}, "y");
+  Plan plan = make_plan(g, {{}, {x, y}, {}}, two_tasks());
+  EXPECT_THAT(tasks(plan), ElementsAre(0, 1));
+  EXPECT_TRUE(plan.segments[0].inputs.empty());
+}
+
 TEST(Plan, ReadsOnAServerTakeOneSegmentAndUpdatesAnother) {
   Graph g(standard_catalog());
   VariableRef v = variable_on(g, "/job:ps/task:0", "v"), w = variable_on(g, "/job:ps/task:0", "w");
