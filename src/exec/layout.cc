@@ -350,7 +350,7 @@ class LayoutMaker {
       for (int v : dies[s]) {
         // An element-wise step may write where an operand of its own size was.
         bool reuse =
-            layout_->steps[s].kind == Step::Kind::kChain &&
+            options_.in_place && layout_->steps[s].kind == Step::Kind::kChain &&
             layout_->values[size_t(v)].first < int(s) && born[s].size() == 1 &&
             bytes(v) == bytes(born[s][0]) &&
             layout_->values[size_t(v)].shape == layout_->values[size_t(born[s][0])].shape &&

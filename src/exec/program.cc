@@ -157,6 +157,8 @@ class ProgramImpl : public Program {
   }
 
   Slot& find_slot(std::span<const Tensor> inputs) {
+    if (options_.foresight != Foresight::kGiven)
+      return dynamic_slot(options_.foresight == Foresight::kDeclared && as_declared(inputs));
     if (last_ && fits(*last_->layout, inputs)) return *last_;
     for (auto& slot : slots_) {
       if (fits(*slot->layout, inputs)) return *(last_ = slot.get());

@@ -18,6 +18,13 @@ namespace capstan {
 
 class Frame;
 
+// What is known of the inputs when memory is laid out.
+enum class Foresight : uint8_t {
+  kGiven,     // the shapes that come in; a layout for each set of them, up to a limit
+  kDeclared,  // what the piece's arguments declare: one layout for all
+  kNothing,   // neither: as when values come in other shapes than declared, beyond the limit
+};
+
 struct ProgramOptions {
   // Where output i gets its bytes in a run, when its size is known beforehand (memory that a peer
   // can see, say); asked anew for each run. An invalid Tensor means "as usual".
@@ -30,8 +37,11 @@ struct ProgramOptions {
   bool rest = false;
   // Called now and then between the ops of a long run, on its thread; what it throws ends the run.
   std::function<void()> on_tick;
+  // How a piece is made ready. None of it changes a result, which is what tests use it for.
   bool fuse = true;
   bool fold = true;
+  bool in_place = true;  // an element-wise step may write where an operand was
+  Foresight foresight = Foresight::kGiven;
 };
 
 // What a run leaves: output values, valid while the frame is held.
