@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-#include "exec/arena.h"
+#include "exec/place.h"
 #include "graph/shape_context.h"
 
 namespace capstan {
@@ -52,7 +52,7 @@ class LayoutMaker {
     if (options_.fuse) fuse();
     find_lifetimes();
     choose_reads();
-    place_in_arena();
+    place_in_arena(*layout_, options_.in_place);
     return std::move(layout_);
   }
 
@@ -330,41 +330,6 @@ class LayoutMaker {
       if (node.def().writes_input(i) && node.input(int(i)).node == &variable) return true;
     }
     return false;
-  }
-
-  void place_in_arena() {
-    Arena arena;
-    std::vector<std::vector<int>> born(layout_->steps.size() + 1), dies(layout_->steps.size() + 2);
-    for (size_t v = 0; v < layout_->values.size(); ++v) {
-      const Value& x = layout_->values[v];
-      if (x.storage != Storage::kArena) continue;
-      born[size_t(x.first)].push_back(int(v));
-      dies[size_t(x.last)].push_back(int(v));
-    }
-    auto bytes = [&](int v) {
-      const Value& x = layout_->values[size_t(v)];
-      return size_t(x.shape.elements()) * dtype_size(x.dtype);
-    };
-    for (size_t s = 0; s < layout_->steps.size(); ++s) {
-      std::vector<int> after;
-      for (int v : dies[s]) {
-        // An element-wise step may write where an operand of its own size was.
-        bool reuse =
-            options_.in_place && layout_->steps[s].kind == Step::Kind::kChain &&
-            layout_->values[size_t(v)].first < int(s) && born[s].size() == 1 &&
-            bytes(v) == bytes(born[s][0]) &&
-            layout_->values[size_t(v)].shape == layout_->values[size_t(born[s][0])].shape &&
-            layout_->values[size_t(v)].dtype == layout_->values[size_t(born[s][0])].dtype;
-        if (reuse) {
-          arena.release(layout_->values[size_t(v)].offset, bytes(v));
-        } else {
-          after.push_back(v);
-        }
-      }
-      for (int v : born[s]) layout_->values[size_t(v)].offset = arena.take(bytes(v));
-      for (int v : after) arena.release(layout_->values[size_t(v)].offset, bytes(v));
-    }
-    layout_->arena_bytes = arena.size();
   }
 
   const Piece& piece_;
