@@ -164,14 +164,11 @@ void Frame::make_chain(Unit& unit, const Step& step) {
   unit.chain =
       std::make_unique<ElementwiseChain>(std::move(ops), std::move(types), std::move(keep));
   const Value& last = layout_.values[size_t(layout_.value_of(*step.nodes.back(), 0))];
-  if (last.storage == Storage::kArena) bind_chain(unit, shapes, last.shape);
-}
-
-void Frame::bind_chain(Unit& unit, const std::vector<const Shape*>& shapes, const Shape& shape) {
-  for (const Shape* s : shapes) {
-    if (!s->fully_defined()) return;
+  if (last.storage == Storage::kArena) {
+    unit.bound = unit.chain->bind(shapes, last.shape);
+  } else {
+    CAPSTAN_CHECK(step.nodes.size() == 1);
   }
-  unit.bound = unit.chain->bind(shapes, shape);
 }
 
 void Frame::set_inputs(std::span<const Tensor> inputs, Cancellation& cancellation) {
@@ -204,9 +201,10 @@ void Frame::run_unit(Unit& unit) {
 
 void Frame::run_chain(Unit& unit) {
   if (unit.bound) return unit.bound->run(unit.chain_inputs, unit.chain_outputs, task_->pool);
+  // Not bound: a single node, which brings its own memory.
   Shape shape;
   for (const Tensor* in : unit.chain_inputs) shape = broadcast(shape, in->shape());
-  for (Tensor* out : unit.chain_outputs) *out = Tensor(unit.node->output_type(0), shape);
+  *unit.chain_outputs[0] = Tensor(unit.node->output_type(0), shape);
   unit.chain->run(unit.chain_inputs, shape, unit.chain_outputs, task_->pool);
 }
 

@@ -44,7 +44,7 @@ class Frame {
     const Node* node = nullptr;
     // Chains:
     std::unique_ptr<ElementwiseChain> chain;
-    std::optional<BoundChain> bound;  // when all shapes are known beforehand
+    std::optional<BoundChain> bound;  // when it is laid out: all shapes are known beforehand
     std::vector<const Tensor*> chain_inputs;
     std::vector<Tensor*> chain_outputs;
   };
@@ -60,7 +60,6 @@ class Frame {
   void run_chain(Unit& unit);
   void run_read(Unit& unit);
   void copy_read(Unit& unit, const Tensor& live);
-  void bind_chain(Unit& unit, const std::vector<const Shape*>& shapes, const Shape& shape);
   Tensor* tensor(Output o) { return &values_[size_t(layout_.value_of(o))]; }
   std::shared_ptr<Variable> variable(const Node& node);
 

@@ -84,10 +84,20 @@ class LayoutMaker {
     for (int i = 0; i < node.outputs(); ++i) {
       Value& v = value(node, i);
       bool fits = v.shape.fully_defined() && v.dtype != DType::kString && dtype_size(v.dtype) > 0;
+      fits &= !node.def().block || inputs_defined(node);
       v.storage = fits && !is_read(node) && !node.def().forwards && !node.def().blocking
                       ? Storage::kArena
                       : Storage::kDynamic;
     }
+  }
+
+  // An element-wise step of known result whose operands are not all known (one may still turn out
+  // to be of size one) is not bound beforehand.
+  bool inputs_defined(const Node& node) {
+    for (size_t i = 0; i < node.inputs().size(); ++i) {
+      if (!input_shape(node, int(i)).fully_defined()) return false;
+    }
+    return true;
   }
 
   static Step::Kind kind_of(const Node& node) {
