@@ -109,6 +109,48 @@ def test_a_fed_constant_is_not_folded(sess):
     assert sess.run([c, y], {c: 7.0}) == [7.0, 8.0]
 
 
+HANDED_ON = {
+    "print": lambda x: tf.Print(x, ["hi"], first_n=0),
+    "constant default": lambda x: tf.placeholder_with_default([[5.0, 6.0]], [1, 2]),
+    "computed default": lambda x: tf.placeholder_with_default(x, [1, 2]),
+    "default of any shape": lambda x: tf.placeholder_with_default(x, None),
+}
+
+
+@pytest.mark.parametrize("computed", [False, True])
+@pytest.mark.parametrize("hand_on", HANDED_ON.values(), ids=HANDED_ON.keys())
+def test_what_was_printed_or_had_a_default_may_be_reshaped(sess, hand_on, computed):
+    x = tf.constant([[5.0, 6.0]])
+    feeds = {}
+    if computed:
+        fed = tf.placeholder(tf.float32, [1, 2])
+        feeds = {fed: [[4.0, 5.0]]}
+        x = fed + 1.0
+    y = hand_on(x)
+    shapes = [tf.identity(y), tf.reshape(y, [2, 1]), tf.expand_dims(y, 0), tf.squeeze(y, [0])]
+    for _ in range(2):
+        same, column, deep, flat = sess.run(shapes, feeds)
+        assert same.tolist() == [[5.0, 6.0]]
+        assert column.tolist() == [[5.0], [6.0]]
+        assert deep.tolist() == [[[5.0, 6.0]]]
+        assert flat.tolist() == [5.0, 6.0]
+
+
+def test_a_printed_scalar_is_handed_on(sess, capfd):
+    assert sess.run(tf.identity(tf.Print(tf.constant(5.0), ["hi"]))) == 5.0
+    assert "[hi]" in capfd.readouterr().err
+
+
+def test_a_computed_default_stays_what_it_is_beside_its_users(sess):
+    fed = tf.placeholder(tf.float32, [3])
+    y = tf.placeholder_with_default(-fed, [3])
+    used = tf.exp(tf.nn.softmax(y))
+    for _ in range(2):
+        value, _ = sess.run([y, used], {fed: [1.0, 2.0, 3.0]})
+        assert value.tolist() == [-1.0, -2.0, -3.0]
+    assert sess.run(y, {y: [7.0, 8.0, 9.0]}).tolist() == [7.0, 8.0, 9.0]
+
+
 def test_an_array_fed_may_change_afterwards(sess):
     x = tf.placeholder(tf.float32, [2])
     v = tf.Variable([0.0, 0.0])

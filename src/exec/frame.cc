@@ -122,7 +122,9 @@ void Frame::make_context(Unit& unit, const Node& node, std::shared_ptr<void> sta
   }
   for (int i = 0; i < node.outputs(); ++i) {
     size_t number = size_t(layout_.value_of(node, i));
-    builder.output(&values_[number], layout_.values[number].storage == Storage::kArena);
+    const Value& v = layout_.values[number];
+    builder.output(&values_[number], v.shape.fully_defined() ? &v.shape : nullptr,
+                   v.storage == Storage::kArena);
   }
 }
 
@@ -204,6 +206,9 @@ void Frame::run_chain(Unit& unit) {
   // Not bound: a single node, which brings its own memory.
   Shape shape;
   for (const Tensor* in : unit.chain_inputs) shape = broadcast(shape, in->shape());
+  const Shape& foreseen = layout_.values[size_t(layout_.value_of(*unit.node, 0))].shape;
+  if (foreseen.fully_defined() && !(foreseen == shape))
+    throw unforeseen_shape(*unit.node, 0, shape, foreseen);
   *unit.chain_outputs[0] = Tensor(unit.node->output_type(0), shape);
   unit.chain->run(unit.chain_inputs, shape, unit.chain_outputs, task_->pool);
 }

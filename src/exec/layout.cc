@@ -82,13 +82,16 @@ class LayoutMaker {
     if (fold(node) || forward(node)) return;
     layout_->steps.push_back({kind_of(node), {&node}});
     for (int i = 0; i < node.outputs(); ++i) {
-      Value& v = value(node, i);
-      bool fits = v.shape.fully_defined() && v.dtype != DType::kString && dtype_size(v.dtype) > 0;
-      fits &= !node.def().block || inputs_defined(node);
-      v.storage = fits && !is_read(node) && !node.def().forwards && !node.def().blocking
-                      ? Storage::kArena
-                      : Storage::kDynamic;
+      value(node, i).storage = has_place(node, i) ? Storage::kArena : Storage::kDynamic;
     }
+  }
+
+  // Whether output i is laid out, which then binds the kernel.
+  bool has_place(const Node& node, int i) {
+    const Value& v = value(node, i);
+    const bool own = i > 0 || !hands_on(node);
+    return own && v.shape.fully_defined() && v.dtype != DType::kString && dtype_size(v.dtype) > 0 &&
+           !node.def().blocking && (!node.def().block || inputs_defined(node));
   }
 
   // An element-wise step of known result whose operands are not all known (one may still turn out
@@ -99,6 +102,9 @@ class LayoutMaker {
     }
     return true;
   }
+
+  // Output 0 is input 0's tensor, when the kernel runs.
+  static bool hands_on(const Node& node) { return node.def().forwards || node.def().hands_on; }
 
   static Step::Kind kind_of(const Node& node) {
     if (is_read(node)) return Step::Kind::kRead;
@@ -143,6 +149,9 @@ class LayoutMaker {
     for (int i = 0; i < node.outputs(); ++i) {
       value(node, i).shape = node.def().shape ? context.outputs()[size_t(i)] : Shape::unknown();
     }
+    // A default may be known better than what might have been fed in its stead.
+    if (node.def().hands_on && input_shape(node, 0).fully_defined())
+      value(node, 0).shape = input_shape(node, 0);
   }
 
   // Runs a pure node now when all that it looks at is known and the result is small.
@@ -272,23 +281,24 @@ class LayoutMaker {
     }
   }
 
-  // A forwarding kernel that does run hands its input's bytes on: whoever uses its output uses
-  // them.
-  void follow_dynamic_aliases() {
+  // Whoever uses the output of a kernel that hands on its input's tensor uses the input's bytes.
+  // Calls f(root of the input, root of the output) for each, the last step first.
+  template <class F>
+  void for_handed_on(F&& f) {
     for (auto it = layout_->steps.rbegin(); it != layout_->steps.rend(); ++it) {
       const Node& node = *it->nodes[0];
-      bool hands_on = node.def().forwards || node.def().blocking || node.def().stateful;
-      if (!hands_on) continue;
-      for (int o = 0; o < node.outputs(); ++o) {
-        const Value& out = value(node, o);
-        for (size_t i = 0; i < node.inputs().size(); ++i) {
-          if (variable_input(node, int(i))) continue;
-          Value& root = layout_->values[size_t(value(node.input(int(i))).root)];
-          root.last = std::max(root.last, out.last);
-          root.aliased_output |= out.aliased_output;
-        }
-      }
+      if (!hands_on(node) || variable_input(node, 0)) continue;
+      f(value(node.input(0)).root, value(node, 0).root);
     }
+  }
+
+  void follow_dynamic_aliases() {
+    for_handed_on([&](int from, int to) {
+      Value& root = layout_->values[size_t(from)];
+      const Value& out = layout_->values[size_t(to)];
+      root.last = std::max(root.last, out.last);
+      root.aliased_output |= out.aliased_output;
+    });
   }
 
   // A read shares the live bytes unless a later write could be seen through it. Where several steps

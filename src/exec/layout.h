@@ -16,7 +16,7 @@ enum class Storage : uint8_t {
   kNone,      // no value: a variable's reference, an op that does not run
   kConstant,  // known beforehand
   kArgument,  // given by the caller, anew in each run
-  kArena,     // laid out: at `offset` of the frame's memory
+  kArena,     // laid out: at `offset` of the frame's memory, in every run
   kAlias,     // the bytes of value `root`, laid out, under another shape
   kDynamic,   // the kernel brings its own
 };
@@ -43,7 +43,6 @@ struct Step {
 
 struct Layout {
   std::vector<Shape> inputs;     // what it was made for
-  bool dynamic = false;          // made for any shapes: nothing laid out but what is static
   bool reshaped = false;         // made for variables of any shape, whatever their nodes declare
   std::vector<Value> values;     // by value number
   std::vector<int> first_value;  // by node id: number of its output 0

@@ -65,5 +65,30 @@ TEST(Program, AStepInPlaceSeesAllOfItsOperandOnSeveralThreads) {
   }
 }
 
+// --- What a row hands on -------------------------------------------------------------------------
+
+TEST(Layout, WhatARowHandsOnHasNoPlaceOfItsOwn) {
+  Graph g(standard_catalog());
+  Output x = placeholder(g, {4});
+  Output computed = g.add("Softmax", {g.add("Neg", {x})}, {}, "computed");
+  Output printed = g.add("Print", {computed, computed}, {{"first_n", int64_t{0}}}, "printed");
+  Output fetched = g.add("Identity", {printed}, {}, "fetched");
+  TestPiece test(g, {{x, zeros({4})}}, {fetched});
+  auto layout = test.layout();
+  EXPECT_EQ(TestPiece::value(*layout, test.piece, "printed").storage, Storage::kDynamic);
+  EXPECT_EQ(TestPiece::value(*layout, test.piece, "fetched").storage, Storage::kDynamic);
+  EXPECT_TRUE(TestPiece::value(*layout, test.piece, "computed").aliased_output);
+}
+
+TEST(Layout, ADefaultIsKnownAsWellAsItsInput) {
+  Graph g(standard_catalog());
+  Output x = placeholder(g, {4});
+  Output any = g.add("PlaceholderWithDefault", {x}, {{"shape", Shape::unknown()}}, "any");
+  Output sum = g.add("Neg", {any}, {}, "sum");
+  TestPiece test(g, {{x, zeros({4})}}, {sum});
+  auto layout = test.layout();
+  EXPECT_EQ(TestPiece::value(*layout, test.piece, "sum").storage, Storage::kArena);
+}
+
 }  // namespace
 }  // namespace capstan

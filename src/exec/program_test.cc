@@ -1,5 +1,6 @@
 #include "exec/program.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "exec/test_piece.h"
@@ -42,6 +43,38 @@ TEST(Program, WhatFollowsAChainOfUnknownLengthSeesItsBytes) {
   Output column = g.add("Reshape", {sum, g.constant(Tensor::of<int32_t>({2}, {3, 1}))});
   TestPiece test(g, {{x, Tensor::of<float>({4}, {1, 4, 9, 4})}}, {column});
   EXPECT_TRUE(run_twice(test)[0].equals(Tensor::of<float>({3, 1}, {2, 6, 12})));
+}
+
+TEST(Program, ADefaultOfAnotherShapeThanItsNodeSaysIsRefusedHoweverItCame) {
+  for (Foresight foresight : {Foresight::kGiven, Foresight::kNothing}) {
+    Graph g(standard_catalog());
+    Output x = g.add("Placeholder", {}, {{"dtype", DType::kFloat}});
+    Output d = g.add("PlaceholderWithDefault", {x}, {{"shape", Shape{2, 3}}});
+    TestPiece test(g, {{x, Tensor::of<float>({4}, {1, 4, 9, 4})}}, {g.add("Neg", {d})});
+    EXPECT_THAT([&] { run_twice(test, {.foresight = foresight}); },
+                testing::Throws<Error>(testing::Property(
+                    &Error::message,
+                    testing::AllOf(testing::HasSubstr("[4]"), testing::HasSubstr("[2,3]")))));
+  }
+}
+
+TEST(Program, AShuffledSingleRowIsSeenByWhatFollows) {
+  Graph g(standard_catalog());
+  Output x = floats(g, {1, 3});
+  Output shuffled = g.add("RandomShuffle", {x}, {{"seed", int64_t{3}}, {"seed2", int64_t{7}}});
+  Output flat = g.add("Reshape", {shuffled, g.constant(Tensor::of<int32_t>({1}, {3}))});
+  TestPiece test(g, {{x, Tensor::of<float>({1, 3}, {1, 2, 3})}}, {flat});
+  EXPECT_TRUE(run_twice(test)[0].equals(Tensor::of<float>({3}, {1, 2, 3})));
+}
+
+// The memory of a computed default must outlive all that it is handed on to.
+TEST(Program, ADefaultThatWasComputedStaysWhatItIsUntilItIsFetched) {
+  Graph g(standard_catalog());
+  Output x = floats(g, {4});
+  Output d = g.add("PlaceholderWithDefault", {g.add("Neg", {x})}, {{"shape", Shape{4}}});
+  Output later = g.add("Exp", {g.add("Softmax", {d})});
+  TestPiece test(g, {{x, Tensor::of<float>({4}, {1, 2, 3, 4})}}, {d, later});
+  EXPECT_TRUE(run_twice(test)[0].equals(Tensor::of<float>({4}, {-1, -2, -3, -4})));
 }
 
 }  // namespace

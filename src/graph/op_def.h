@@ -85,6 +85,9 @@ struct OpDef {
 
   // Output 0 is input 0's bytes, perhaps under another shape (Identity, Reshape): no work to do.
   bool forwards = false;
+  // Output 0 is input 0's own tensor, but there is work to do (Print): it gets no place of its own,
+  // and the input's bytes live as long as it does.
+  bool hands_on = false;
   bool stateful = false;  // never folded, never shared
   bool variable = false;  // its output 0 is the reference of a variable in the task's store
   bool allows_uninitialized_ref = false;  // Assign, IsVariableInitialized

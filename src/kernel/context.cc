@@ -56,11 +56,38 @@ void set_references(const Node& node, std::span<const KernelInput> inputs,
 
 }  // namespace
 
+Error unforeseen_shape(const Node& node, int output, const Shape& made, const Shape& foreseen) {
+  return internal_error(
+             "{} made output {} of shape {}, where its shape function had announced {}: its row's "
+             "kernel and shape must agree",
+             node.op(), output, made, foreseen)
+      .at_op(node.name());
+}
+
 Tensor& KernelContext::allocate(int i, const Shape& shape) {
-  Tensor& out = *outputs_[size_t(i)];
-  out = Tensor(node_->output_type(i), shape);
-  laid_out_[size_t(i)] = false;
-  return out;
+  const Place& place = outputs_[size_t(i)];
+  if (place.foreseen && !(*place.foreseen == shape))
+    throw unforeseen_shape(*node_, i, shape, *place.foreseen);
+  return *place.tensor = Tensor(node_->output_type(i), shape);
+}
+
+void KernelContext::refuse(int i, const Shape& made) const {
+  if (node_->def().blocking) return;
+  const Place& place = outputs_[size_t(i)];
+  if (!(*place.foreseen == made)) throw unforeseen_shape(*node_, i, made, *place.foreseen);
+  throw internal_error(
+      "{} hands on a tensor as output {}, for which a place of shape {} was laid out: its row must "
+      "say so (hands_on), or write to out()",
+      node_->op(), i, made);
+}
+
+void KernelContext::done() {
+  for (size_t i = 0; i < outputs_.size(); ++i) {
+    const Place& place = outputs_[i];
+    if (place.foreseen && !(*place.foreseen == place.tensor->shape()))
+      return fail(unforeseen_shape(*node_, int(i), place.tensor->shape(), *place.foreseen));
+  }
+  take_finish()(nullptr);
 }
 
 std::vector<Tensor> run_kernel(const Node& node, std::vector<KernelInput> inputs, RunContext& run) {
@@ -79,7 +106,7 @@ std::vector<Tensor> run_kernel(const Node& node, std::vector<KernelInput> inputs
   builder.node(&node, def.prepare ? def.prepare(node) : nullptr);
   builder.run(&run);
   for (size_t i = 0; i < inputs.size(); ++i) builder.input(&values[i], inputs[i].variable);
-  for (Tensor& output : outputs) builder.output(&output, false);
+  for (Tensor& output : outputs) builder.output(&output, nullptr, false);
   if (def.kernel) {
     def.kernel(context);
   } else if (def.blocking) {

@@ -29,18 +29,23 @@ class KernelContext {
   int inputs() const { return int(inputs_.size()); }
   const Tensor& in(int i) const { return *inputs_[size_t(i)]; }
 
-  // Output i with this shape: memory laid out beforehand when it was foreseen, else allocated now.
-  // The bytes are uninitialised.
+  // Output i with this shape: the place that was laid out for it, else memory of its own. The bytes
+  // are uninitialised. What the row's shape function announced is binding, for others have been
+  // laid out by it: another shape is an Internal error.
   Tensor& out(int i, const Shape& shape) {
-    Tensor& t = *outputs_[size_t(i)];
-    if (t.shape() == shape && laid_out_[size_t(i)]) return t;
+    const Place& place = outputs_[size_t(i)];
+    if (place.laid_out && place.tensor->shape() == shape) return *place.tensor;
     return allocate(i, shape);
   }
-  // Hands on a tensor (an input reshaped, a value taken from a queue). An output that is the
-  // reference of a variable is never set: it stands for the variable of the first reference input.
+  // Hands on a tensor (an input reshaped, a value taken from a queue). Not for an output that has a
+  // place, which others look at: a row that hands on an input's tensor says so (OpDef::hands_on).
+  // An output that is the reference of a variable is never set: it stands for the variable of the
+  // first reference input.
   void set_out(int i, Tensor value) {
-    *outputs_[size_t(i)] = std::move(value);
-    laid_out_[size_t(i)] = false;
+    const Place& place = outputs_[size_t(i)];
+    const bool foreseen = !place.foreseen || *place.foreseen == value.shape();
+    if (place.laid_out || !foreseen) refuse(i, value.shape());
+    *place.tensor = std::move(value);
   }
   int outputs() const { return int(outputs_.size()); }
 
@@ -63,20 +68,26 @@ class KernelContext {
 
   // Blocking kernels only: exactly one of these is called, once, from any thread, after the outputs
   // are set. The context stays valid until then.
-  void done() { take_finish()(nullptr); }
+  void done();
   void fail(Error error) { take_finish()(&error); }
 
  private:
   friend class ContextBuilder;
+  struct Place {
+    Tensor* tensor;
+    const Shape* foreseen;  // null unless it is known beforehand
+    bool laid_out;          // the tensor is the place, in every run
+  };
   Tensor& allocate(int i, const Shape& shape);
+  // Blocking kernels set their outputs on anybody's thread: theirs are told by done().
+  void refuse(int i, const Shape& made) const;
   // Out of the context before it is called: it holds the program, which holds this context, and
   // whoever it wakes may use the context again at once.
   std::function<void(const Error*)> take_finish() { return std::exchange(finish_, nullptr); }
 
   const Node* node_ = nullptr;
   std::vector<const Tensor*> inputs_;
-  std::vector<Tensor*> outputs_;
-  std::vector<char> laid_out_;
+  std::vector<Place> outputs_;
   std::vector<std::shared_ptr<Variable>> variables_;  // by input; null where not a reference
   std::shared_ptr<void> state_;
   const RunContext* run_ = nullptr;
@@ -94,17 +105,19 @@ class ContextBuilder {
     c_.inputs_.push_back(value);
     c_.variables_.push_back(std::move(variable));
   }
-  void output(Tensor* value, bool laid_out) {
-    c_.outputs_.push_back(value);
-    c_.laid_out_.push_back(laid_out);
+  // foreseen: its shape when it is known beforehand, else null; outlives the context.
+  void output(Tensor* value, const Shape* foreseen, bool laid_out) {
+    c_.outputs_.push_back({value, foreseen, laid_out});
   }
-  void laid_out(int i, bool yes) { c_.laid_out_[size_t(i)] = yes; }
   void run(const RunContext* run) { c_.run_ = run; }
   void on_finish(std::function<void(const Error*)> finish) { c_.finish_ = std::move(finish); }
 
  private:
   KernelContext& c_;
 };
+
+// A row made a value of another shape than its shape function had announced: a bug of the row.
+Error unforeseen_shape(const Node& node, int output, const Shape& made, const Shape& foreseen);
 
 // Runs one row by itself, as the derived checks do: inputs in, outputs out. Reference inputs are
 // given as variables. Blocking rows must finish at once.

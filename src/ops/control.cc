@@ -61,12 +61,21 @@ constexpr OpDef placeholder_row(std::string_view name, std::string_view shape_de
 constexpr OpDef kPlaceholder = placeholder_row("Placeholder", "?");
 constexpr OpDef kPlaceholderV2 = placeholder_row("PlaceholderV2", "");
 
+void check_default(const Shape& given, const Shape& shape) {
+  if (given.compatible_with(shape)) return;
+  throw invalid_argument("the default of shape {} does not fit the shape {}", given, shape);
+}
+
 void default_shape(ShapeContext& c) {
   const Shape& shape = c.attr<Shape>("shape");
-  if (!c.in(0).compatible_with(shape)) {
-    throw invalid_argument("the default of shape {} does not fit the shape {}", c.in(0), shape);
-  }
+  check_default(c.in(0), shape);
   c.out(0, shape);
+}
+
+// Whoever uses the value relies on the shape, of which the default may have said less.
+void hand_on_default(KernelContext& c) {
+  check_default(c.in(0).shape(), c.state<Shape>());
+  c.set_out(0, c.in(0));
 }
 
 // Not to be folded: the value may be fed in another run.
@@ -77,8 +86,12 @@ constexpr OpDef kPlaceholderWithDefault = {
     .outputs = {{"output", "dtype"}},
     .attrs = {{"dtype", kAnyType}, {"shape", "shape"}},
     .shape = default_shape,
-    .kernel = [](KernelContext& c) { c.set_out(0, c.in(0)); },
+    .kernel = hand_on_default,
+    .prepare = [](const Node& node) -> std::shared_ptr<void> {
+      return std::make_shared<Shape>(node.attrs().get<Shape>("shape"));
+    },
     .gradient = [](GradContext& g) -> Values { return {g.dy(0)}; },
+    .hands_on = true,
     .samples = {"float[2,3] shape=[2,3]"},
 };
 
@@ -154,6 +167,7 @@ constexpr OpDef kPrint = {
     .kernel = print,
     .prepare = prepare_print,
     .gradient = print_gradient,
+    .hands_on = true,
     .stateful = true,
     .samples = {"float[2,3] float[2] first_n=0"},
 };

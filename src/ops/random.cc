@@ -11,6 +11,7 @@
 #include "kernel/philox.h"
 #include "ops/families.h"
 #include "ops/types.h"
+#include "ops/window.h"
 
 namespace capstan {
 namespace {
@@ -108,10 +109,11 @@ std::vector<int64_t> permutation(KernelContext& c, int64_t rows) {
 
 void random_shuffle(KernelContext& c) {
   const Tensor& value = c.in(0);
-  if (value.shape().rank() == 0 || value.shape()[0] <= 1) return c.set_out(0, value);
+  Tensor& out = c.out(0, value.shape());
+  if (value.shape().rank() == 0 || value.shape()[0] <= 1)
+    return copy_elements(value.dtype(), out.raw(), value.raw(), value.size());
   const int64_t rows = value.shape()[0], width = value.size() / rows;
   const std::vector<int64_t> order = permutation(c, rows);
-  Tensor& out = c.out(0, value.shape());
   for_size(c.node(), value.dtype(), [&](auto tag) {
     using T = typename decltype(tag)::type;
     for (int64_t i = 0; i < rows; ++i) {
