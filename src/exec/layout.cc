@@ -309,6 +309,9 @@ class LayoutMaker {
     std::vector<std::set<int>> users = users_of_roots();
     std::set<int> handed_on;
     for (int o : options_.handed_on) handed_on.insert(value(piece_.outputs[size_t(o)]).root);
+    for_handed_on([&](int from, int to) {
+      if (handed_on.contains(to)) handed_on.insert(from);
+    });
     for (size_t s = 0; s < layout_->steps.size(); ++s) {
       Step& step = layout_->steps[s];
       if (step.kind != Step::Kind::kRead) continue;
@@ -342,6 +345,9 @@ class LayoutMaker {
     }
     for (const Output& o : piece_.outputs)
       users[size_t(value(o).root)].insert(int(layout_->steps.size()));
+    for_handed_on([&](int from, int to) {
+      users[size_t(from)].insert(users[size_t(to)].begin(), users[size_t(to)].end());
+    });
     return users;
   }
 

@@ -90,5 +90,16 @@ TEST(Layout, ADefaultIsKnownAsWellAsItsInput) {
   EXPECT_EQ(TestPiece::value(*layout, test.piece, "sum").storage, Storage::kArena);
 }
 
+// Both users look at the variable's own bytes: they are to see the same.
+TEST(Layout, AReadThatSeveralStepsSeeThroughAReshapeIsBorrowed) {
+  Graph g(standard_catalog());
+  Output v = g.add("VariableV2", {}, {{"shape", Shape{4}}, {"dtype", DType::kFloat}}, "v");
+  Output shape = g.constant(Tensor::of<int32_t>({2}, {2, 2}));
+  Output square = g.add("Reshape", {g.add("Identity", {v}), shape});
+  TestPiece test(g, {}, {g.add("Softmax", {square}), g.add("LogSoftmax", {square})});
+  auto layout = test.layout();
+  EXPECT_EQ(layout->steps.at(0).kind, Step::Kind::kSharedRead);
+}
+
 }  // namespace
 }  // namespace capstan
