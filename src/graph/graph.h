@@ -157,7 +157,7 @@ class Graph {
   };
   struct DeviceEntry {
     std::string text;
-    DeviceFunction function;
+    std::shared_ptr<DeviceFunction> function;  // one, whoever copies the entry: it may count
     bool clears = false;
   };
 

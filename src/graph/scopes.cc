@@ -104,8 +104,8 @@ ScopeGuard Graph::device(std::string_view device) {
 }
 
 ScopeGuard Graph::device(DeviceFunction function) {
-  bool clears = !function;
-  return push_device({.function = std::move(function), .clears = clears});
+  if (!function) return no_device();
+  return push_device({.function = std::make_shared<DeviceFunction>(std::move(function))});
 }
 
 ScopeGuard Graph::no_device() { return push_device({.clears = true}); }
@@ -116,7 +116,7 @@ void Graph::apply_devices(Node& node) {
   const std::vector<DeviceEntry> devices = devices_;
   for (auto entry = devices.rbegin(); entry != devices.rend() && !entry->clears; ++entry) {
     if (entry->function) {
-      node.device_ = entry->function(node);
+      node.device_ = (*entry->function)(node);
     } else if (node.device_.empty()) {
       node.device_ = entry->text;
     } else if (!entry->text.empty()) {
