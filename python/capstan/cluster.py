@@ -196,7 +196,7 @@ class Server:
         """Only serves from here on; when the training of the cluster is over, ends the process:
         programs run on after this call, and a task that only serves must not."""
         self.start()
-        if self._server_def.job_name != "ps":
+        if self._server_def.job_name != "ps" or not _is_main_thread():
             _wait_for_other_threads()
         trained = launcher.process().serve(self._engine)
         # Ctrl-C reaches a thread that waits for another, not one that waits within the engine.
@@ -212,6 +212,10 @@ class Server:
     @staticmethod
     def create_local_server(config=None, start=True):
         return Server({"localhost": ["localhost:0"]}, protocol="grpc", config=config, start=start)
+
+
+def _is_main_thread():
+    return threading.current_thread() is threading.main_thread()
 
 
 def _wait_for_other_threads():
