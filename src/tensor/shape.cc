@@ -36,12 +36,27 @@ void Shape::push_back(int64_t dim) {
 
 int64_t Shape::elements() const {
   int64_t n = 1;
+  bool empty = false;
   for (int64_t dim : dims()) {
-    if (__builtin_mul_overflow(n, dim, &n)) {
-      throw invalid_argument("a tensor of shape {} has more than 2^63 elements", text());
+    if (dim == 0) {
+      empty = true;
+    } else if (__builtin_mul_overflow(n, dim, &n) || n > kMaxElements) {
+      throw invalid_argument("a tensor of shape {} has more than 2^58 elements", text());
     }
   }
-  return n;
+  return empty ? 0 : n;
+}
+
+int64_t add_sizes(int64_t a, int64_t b) {
+  int64_t sum = 0;
+  if (!__builtin_add_overflow(a, b, &sum)) return sum;
+  throw invalid_argument("{} and {} elements are more than 2^63", a, b);
+}
+
+int64_t multiply_sizes(int64_t a, int64_t b) {
+  int64_t product = 0;
+  if (!__builtin_mul_overflow(a, b, &product)) return product;
+  throw invalid_argument("{} times {} elements are more than 2^63", a, b);
 }
 
 bool Shape::compatible_with(const Shape& other) const {

@@ -32,8 +32,11 @@ class Shape {
   int64_t& operator[](int i) { return dims_[i]; }
   std::span<const int64_t> dims() const { return {dims_.data(), size_t(rank_ < 0 ? 0 : rank_)}; }
   void push_back(int64_t dim);
-  // Product of all dimensions; the shape is fully defined. Throws InvalidArgument on overflow.
+  // Product of all dimensions; the shape is fully defined. Throws InvalidArgument beyond
+  // kMaxElements, which even the dimensions beside a 0 must not multiply to: so the products of any
+  // dimensions of a tensor, and their bytes, fit into 64 bits.
   int64_t elements() const;
+  static constexpr int64_t kMaxElements = int64_t{1} << 58;
 
   bool operator==(const Shape& other) const {
     if (rank_ != other.rank_) return false;
@@ -53,6 +56,11 @@ class Shape {
   int rank_ = 0;
   std::array<int64_t, kMaxRank> dims_{};
 };
+
+// Sums and products of sizes that come from outside; throw InvalidArgument where 64 bits do not hold
+// them.
+int64_t add_sizes(int64_t a, int64_t b);
+int64_t multiply_sizes(int64_t a, int64_t b);
 
 // Numpy broadcasting, aligned at the right. Unknown dimensions stay unknown unless the other
 // decides.

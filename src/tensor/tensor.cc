@@ -9,16 +9,22 @@ namespace capstan {
 namespace {
 
 std::shared_ptr<void> allocate(DType dtype, int64_t size) {
-  if (dtype == DType::kString) {
-    return std::shared_ptr<std::string[]>(new std::string[size_t(size)]);
+  if (dtype_size(dtype) == 0) {
+    throw invalid_argument("a tensor cannot hold elements of type {}", dtype_name(dtype));
   }
-  size_t bytes = 0;
-  if (__builtin_mul_overflow(size_t(size), dtype_size(dtype), &bytes) || bytes > (1ull << 46)) {
+  const size_t bytes = size_t(size) * dtype_size(dtype);  // Shape::kMaxElements of any type fit
+  if (bytes > (1ull << 46)) {
     throw resource_exhausted("a tensor of {} elements of {} is too large", size, dtype_name(dtype));
   }
   void* data = allocate_bytes(bytes);
   if (!data) throw resource_exhausted("cannot allocate {} bytes for a tensor", bytes);
-  return {data, std::free};
+  if (dtype != DType::kString) return {data, std::free};
+  auto* strings = static_cast<std::string*>(data);
+  std::uninitialized_value_construct_n(strings, size);
+  return {data, [strings, size](void*) {
+            std::destroy_n(strings, size);
+            std::free(strings);
+          }};
 }
 
 template <class T>
