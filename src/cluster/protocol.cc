@@ -96,13 +96,6 @@ Piece decode_piece(std::string_view meta, const Catalog& catalog) {
   }
   for (const std::string& name : take_names(meta, kWhat))
     piece.outputs.push_back(piece.graph->output(name));
-  for (int id = 0; id < piece.graph->size(); ++id) {
-    const Node& node = piece.graph->node(id);
-    if (node.op() != "_Arg") continue;
-    int64_t index = node.attrs().get<int64_t>("index");
-    if (index < 0 || size_t(index) >= piece.args.size() || piece.args[size_t(index)] != &node)
-      bad(kWhat);
-  }
   return piece;
 }
 

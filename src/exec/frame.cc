@@ -109,10 +109,21 @@ void Frame::make_unit(const Step& step, std::span<const std::shared_ptr<void>> s
   units_.push_back(std::move(unit));
 }
 
+// Whether the layout has seen to it that the inputs have the ranks that the op asks for.
+bool Frame::ranks_are_known(const Node& node) const {
+  for (size_t i = 0; i < node.inputs().size(); ++i) {
+    if (node.input_rank(int(i)) == ArgDef::kAnyRank) continue;
+    if (variable_input(node, int(i)) ||
+        !layout_.values[size_t(layout_.value_of(node.input(int(i))))].shape.known_rank())
+      return false;
+  }
+  return true;
+}
+
 void Frame::make_context(Unit& unit, const Node& node, std::shared_ptr<void> state) {
   contexts_.push_back(std::make_unique<KernelContext>());
   unit.context = contexts_.back().get();
-  unit.kernel = node.def().kernel;
+  unit.kernel = ranks_are_known(node) ? node.def().kernel : run_checked;
   ContextBuilder builder(*unit.context);
   builder.node(&node, std::move(state));
   builder.run(&run_);
@@ -204,8 +215,7 @@ void Frame::run_unit(Unit& unit) {
 void Frame::run_chain(Unit& unit) {
   if (unit.bound) return unit.bound->run(unit.chain_inputs, unit.chain_outputs, task_->pool);
   // Not bound: a single node, which brings its own memory.
-  Shape shape;
-  for (const Tensor* in : unit.chain_inputs) shape = broadcast(shape, in->shape());
+  const Shape shape = elementwise_shape(*unit.node, unit.chain_inputs);
   const Shape& foreseen = layout_.values[size_t(layout_.value_of(*unit.node, 0))].shape;
   if (foreseen.fully_defined() && !(foreseen == shape))
     throw unforeseen_shape(*unit.node, 0, shape, foreseen);
@@ -242,7 +252,7 @@ void Frame::start_blocking(size_t position, std::function<void(const Error*)> fi
   Unit& unit = units_[position];
   ContextBuilder(*unit.context).on_finish(std::move(finish));
   try {
-    unit.node->def().blocking(*unit.context);
+    start_checked(*unit.context);
   } catch (...) {
     Error error = current_error().at_op(unit.node->name());
     unit.context->fail(error);

@@ -54,6 +54,7 @@ class Frame {
   void renew_outputs();
   Tensor in_arena(const Value& value) const;
   void make_unit(const Step& step, std::span<const std::shared_ptr<void>> states);
+  bool ranks_are_known(const Node& node) const;
   void make_context(Unit& unit, const Node& node, std::shared_ptr<void> state);
   void make_chain(Unit& unit, const Step& step);
   void run_unit(Unit& unit);

@@ -142,12 +142,12 @@ class LayoutMaker {
     for (size_t i = 0; i < node.inputs().size(); ++i) shapes.push_back(input_shape(node, int(i)));
     ShapeContext context(node, std::move(shapes), [&](int i) { return constant_input(node, i); });
     try {
-      if (node.def().shape) node.def().shape(context);
+      infer_shapes(context);
     } catch (const Error& e) {
       throw e.at_op(node.name());
     }
     for (int i = 0; i < node.outputs(); ++i) {
-      value(node, i).shape = node.def().shape ? context.outputs()[size_t(i)] : Shape::unknown();
+      value(node, i).shape = context.outputs()[size_t(i)];
     }
     // A default may be known better than what might have been fed in its stead.
     if (node.def().hands_on && input_shape(node, 0).fully_defined())

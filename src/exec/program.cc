@@ -73,6 +73,7 @@ class ProgramImpl : public Program {
   };
 
   void prepare(const Node& node) {
+    if (node.op() == "_Arg") check_argument(node);
     blocking_ |= node.def().blocking != nullptr;
     bool runs = node.def().kernel || node.def().block || node.def().blocking ||
                 node.def().variable || node.op() == "_Arg";
@@ -83,6 +84,17 @@ class ProgramImpl : public Program {
     } catch (const Error& e) {
       throw e.at_op(node.name());
     }
+  }
+
+  void check_argument(const Node& node) const {
+    const auto index = node.attrs().get<int64_t>("index");
+    const bool ours = index >= 0 && size_t(index) < piece_.args.size();
+    if (ours && piece_.args[size_t(index)] == &node) return;
+    throw Error(Code::kInvalidArgument,
+                fmt::format("_Arg stands for a value that comes into a piece; there is none with "
+                            "the index {}",
+                            index),
+                node.name());
   }
 
   void note_cost(std::chrono::steady_clock::time_point begin) {

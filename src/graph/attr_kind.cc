@@ -107,11 +107,12 @@ struct IsVector : std::false_type {};
 template <class T>
 struct IsVector<std::vector<T>> : std::true_type {};
 
-bool is_empty_list(const Attr& value) {
+// -1 for what is no list.
+int64_t list_length(const Attr& value) {
   return std::visit(
-      [](const auto& v) {
-        if constexpr (IsVector<std::decay_t<decltype(v)>>::value) return v.empty();
-        return false;
+      [](const auto& v) -> int64_t {
+        if constexpr (IsVector<std::decay_t<decltype(v)>>::value) return int64_t(v.size());
+        return -1;
       },
       value);
 }
@@ -128,7 +129,7 @@ Attr converted(std::string_view kind, Attr value) {
     const auto& whole = std::get<std::vector<int64_t>>(value);
     return std::vector<float>(whole.begin(), whole.end());
   }
-  if (kind.starts_with("list(") && is_empty_list(value)) return parse_kind(kind, "[]");
+  if (kind.starts_with("list(") && list_length(value) == 0) return parse_kind(kind, "[]");
   return value;
 }
 
@@ -177,11 +178,25 @@ std::string item_text(const std::vector<T>& values) {
 
 }  // namespace
 
-std::string_view base_kind(const AttrDef& def) { return def.kind.substr(0, def.kind.find(':')); }
+std::string_view base_kind(const AttrDef& def) {
+  return def.kind.substr(0, def.kind.find_first_of(":>"));
+}
 
 std::string_view allowed_values(const AttrDef& def) {
   size_t colon = def.kind.find(':');
   return colon == def.kind.npos ? std::string_view() : def.kind.substr(colon + 1);
+}
+
+void check_least(const AttrDef& def, const Attr& value) {
+  constexpr std::string_view kSign = ">=";
+  const size_t sign = def.kind.find(kSign);
+  if (sign == def.kind.npos) return;
+  const auto least = number<int64_t>(def.kind.substr(sign + kSign.size()));
+  const auto* whole = std::get_if<int64_t>(&value);
+  const int64_t size = whole ? *whole : list_length(value);
+  if (size >= least) return;
+  throw invalid_argument("{}attr '{}' is {}, the least is {}", whole ? "" : "the length of ",
+                         def.name, size, least);
 }
 
 std::optional<Attr> default_attr(const AttrDef& def) {
@@ -200,6 +215,7 @@ Attr fitting_attr(const AttrDef& def, Attr value) {
     throw invalid_argument("attr '{}' is {}, but the op has only {}", def.name, attr_text(value),
                            allowed);
   }
+  check_least(def, value);
   return value;
 }
 

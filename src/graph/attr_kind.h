@@ -11,18 +11,20 @@
 
 namespace capstan {
 
-// "list(int)" of the kind "list(int)", "type" of "type:float|double".
+// "list(int)" of the kind "list(int)>=1", "type" of "type:float|double".
 std::string_view base_kind(const AttrDef& def);
 // What follows the colon: "float|double", or "".
 std::string_view allowed_values(const AttrDef& def);
+// Throws InvalidArgument for a number, or a list's length, below the least that the kind allows.
+void check_least(const AttrDef& def, const Attr& value);
 
 // The default, or nothing where the attr must be given or inferred. Texts: "true", "3", "0.5",
 // "float", "'text'" (or bare), for shapes "[2,?]" and "?" (unknown rank), for lists "[1, 2]".
 std::optional<Attr> default_attr(const AttrDef& def);
 
 // The value in the alternative that the kind asks for: whole numbers serve as floats, lists of
-// whole numbers as shapes, an empty list as any list. Throws InvalidArgument for other kinds and
-// for values that are not allowed.
+// whole numbers as shapes, an empty list as any list. Throws InvalidArgument for other kinds, for
+// values that are not allowed and for those that are too small.
 Attr fitting_attr(const AttrDef& def, Attr value);
 
 // "[1, 2]", "float32", "'text'": for messages.

@@ -50,12 +50,12 @@ class InputConstants {
   std::vector<std::optional<std::optional<Tensor>>> values_;
 };
 
-std::vector<Shape> infer_shapes(const Node& node) {
+std::vector<Shape> output_shapes(const Node& node) {
   std::vector<Shape> inputs;
   for (const Output& input : node.inputs()) inputs.push_back(input.shape());
   InputConstants constants(node);
   ShapeContext context(node, std::move(inputs), [&](int i) { return constants(i); });
-  if (node.def().shape) node.def().shape(context);
+  infer_shapes(context);
   return context.outputs();
 }
 
@@ -131,10 +131,11 @@ void Graph::infer(Node& node) {
     Device::parse(node.device_);
     Signature signature = fit_signature(node.def(), node.inputs_, node.attrs_);
     node.input_refs_ = std::move(signature.input_refs);
+    node.input_ranks_ = std::move(signature.input_ranks);
     node.output_refs_ = std::move(signature.output_refs);
     node.output_types_ = std::move(signature.output_types);
     node.output_shapes_.assign(node.output_types_.size(), Shape::unknown());
-    node.output_shapes_ = infer_shapes(node);
+    node.output_shapes_ = output_shapes(node);
   } catch (const Error& error) {
     throw at_node(error, node);
   }

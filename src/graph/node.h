@@ -50,6 +50,8 @@ class Node {
   // True when the op takes input i by reference (it is then the output of a variable, or of an op
   // that hands on its reference).
   bool input_is_ref(int i) const { return input_refs_[size_t(i)]; }
+  // The rank that the op asks of input i, or ArgDef::kAnyRank.
+  int input_rank(int i) const { return input_ranks_[size_t(i)]; }
 
   const AttrMap& attrs() const { return attrs_; }
   const std::string& device() const { return device_; }  // as requested; "" when it was not
@@ -65,6 +67,7 @@ class Node {
   AttrMap attrs_;
   std::vector<Output> inputs_;
   std::vector<bool> input_refs_;
+  std::vector<int> input_ranks_;
   std::vector<Node*> control_inputs_;
   std::vector<DType> output_types_;
   std::vector<bool> output_refs_;

@@ -41,13 +41,17 @@ struct RowList {
 
 // type: an attr of kind "type" ("T"), a fixed type ("float", "int32", "string"), "N*T" (N from an
 // int attr, all of type T), or an attr of kind "list(type)". "Ref(T)" marks a variable's reference.
+// rank: the one that each tensor of an input has; shape functions and kernels see no other.
 struct ArgDef {
   std::string_view name, type;
+  int rank = kAnyRank;
+  static constexpr int kAnyRank = -1;
 };
 
 // kind: "type", "type:float|double|int32" (the allowed ones), "bool", "int", "float", "string",
-// "shape", "tensor", or "list(...)" of these. value: the default as text ("true", "0.5", "float",
-// "[]", "''"), or "" when the attr must be given or can be inferred from the inputs.
+// "shape", "tensor", or "list(...)" of these; "int>=1" and "list(type)>=1" say the least value or
+// length. value: the default as text ("true", "0.5", "float", "[]", "''"), or "" when the attr must
+// be given or can be inferred from the inputs.
 struct AttrDef {
   std::string_view name, kind, value = {};
 };
@@ -70,8 +74,10 @@ struct OpDef {
 
   // Exactly one of the following three runs the op.
   void (*kernel)(KernelContext&) = nullptr;
-  // Element-wise rows only: the block function for this input type, or null. All inputs broadcast.
+  // Element-wise rows only: the block function for this input type, or null. All inputs broadcast,
+  // unless `equal_inputs` says that they must have one shape.
   BlockFn (*block)(DType in, Isa isa) = nullptr;
+  bool equal_inputs = false;
   // May wait. Calls ctx.done() (now, or later from any thread) exactly once; see KernelContext.
   void (*blocking)(KernelContext&) = nullptr;
 

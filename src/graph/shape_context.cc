@@ -22,6 +22,14 @@ std::string_view arg_name(const Node& node, int i) {
   return "?";
 }
 
+Error wrong_rank(const Node& node, int i, int rank, const Shape& shape) {
+  const std::string wanted = rank == 0   ? "a scalar"
+                             : rank == 1 ? "a vector"
+                                         : fmt::format("of rank {}", rank);
+  return invalid_argument("input {} ('{}') must be {}, but its shape is {}", i, arg_name(node, i),
+                          wanted, shape);
+}
+
 template <class T>
 Shape shape_of_elements(const Tensor& vector) {
   Shape shape;
@@ -67,12 +75,26 @@ std::optional<Shape> ShapeContext::in_as_shape(int i) const {
 }
 
 Shape ShapeContext::with_rank(int i, int rank) const {
-  Shape wanted = Shape::unknown_of_rank(rank);
-  if (!in(i).compatible_with(wanted)) {
-    throw invalid_argument("input {} ('{}') must have rank {}, but its shape is {}", i,
-                           arg_name(node_, i), rank, in(i));
-  }
-  return in(i).merged_with(wanted);
+  if (in(i).known_rank() && in(i).rank() != rank) throw wrong_rank(node_, i, rank, in(i));
+  return in(i).merged_with(Shape::unknown_of_rank(rank));
+}
+
+Shape ShapeContext::with_rank_of_at_least(int i, int rank) const {
+  if (!in(i).known_rank() || in(i).rank() >= rank) return in(i);
+  throw invalid_argument("input {} ('{}') must have rank {} or more, but its shape is {}", i,
+                         arg_name(node_, i), rank, in(i));
+}
+
+void check_input_rank(const Node& node, int i, const Shape& shape) {
+  const int rank = node.input_rank(i);
+  if (rank == ArgDef::kAnyRank || !shape.known_rank() || shape.rank() == rank) return;
+  throw wrong_rank(node, i, rank, shape);
+}
+
+void infer_shapes(ShapeContext& context) {
+  for (int i = 0; i < context.inputs(); ++i)
+    check_input_rank(context.node(), i, context.in(i));
+  if (context.node().def().shape) context.node().def().shape(context);
 }
 
 void scalar_shape(ShapeContext& c) {
@@ -88,6 +110,12 @@ void same_shape(ShapeContext& c) { c.out(0, c.in(0)); }
 void broadcast_shape(ShapeContext& c) {
   Shape shape = c.in(0);
   for (int i = 1; i < c.inputs(); ++i) shape = broadcast(shape, c.in(i));
+  c.out(0, shape);
+}
+
+void equal_shapes(ShapeContext& c) {
+  Shape shape = c.in(0);
+  for (int i = 1; i < c.inputs(); ++i) shape = shape.merged_with(c.in(i));
   c.out(0, shape);
 }
 

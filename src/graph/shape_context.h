@@ -32,6 +32,7 @@ class ShapeContext {
 
   // Throws InvalidArgument naming the input unless it can have this rank; returns the merged shape.
   Shape with_rank(int i, int rank) const;
+  Shape with_rank_of_at_least(int i, int rank) const;
 
   void out(int i, Shape shape) { outputs_[size_t(i)] = std::move(shape); }
   const std::vector<Shape>& outputs() const { return outputs_; }
@@ -41,6 +42,11 @@ class ShapeContext {
   std::vector<Shape> inputs_, outputs_;
   std::function<const Tensor*(int)> constant_;
 };
+
+// Fills in the outputs: what the row says of the ranks of its inputs, then its shape function.
+void infer_shapes(ShapeContext& context);
+// Throws InvalidArgument naming the input when this shape has not the rank that the row asks for.
+void check_input_rank(const Node& node, int i, const Shape& shape);
 
 // The value of an output when it follows from constants alone: Const, Shape of a defined shape,
 // Pack, Cast and the like. A vector of unknown elements has no value. Cheap: no kernels are run.
@@ -59,6 +65,7 @@ void scalar_shape(ShapeContext& c);  // every output is a scalar
 void unknown_shape(ShapeContext& c);
 void same_shape(ShapeContext& c);       // output 0 as input 0
 void broadcast_shape(ShapeContext& c);  // output 0: all inputs broadcast together
+void equal_shapes(ShapeContext& c);     // output 0: the one shape that all inputs have
 void no_outputs(ShapeContext& c);
 void ref_same_shape(ShapeContext& c);  // output 0 as input 0, inputs 0 and last compatible
 

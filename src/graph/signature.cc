@@ -88,8 +88,9 @@ class Fitter {
         throw invalid_argument("{} inputs were given, but the op takes {}", inputs_.size(),
                                usage());
       }
-      if (!types[i].count_attr.empty()) attrs_.set(std::string(types[i].count_attr), length);
+      if (!types[i].count_attr.empty()) set_checked(types[i].count_attr, length);
       fit_arg(types[i], def_.inputs[i].name, next, size_t(length));
+      signature_.input_ranks.resize(next + size_t(length), def_.inputs[i].rank);
       next += size_t(length);
     }
   }

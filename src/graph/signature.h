@@ -12,6 +12,7 @@ namespace capstan {
 
 struct Signature {
   std::vector<bool> input_refs, output_refs;
+  std::vector<int> input_ranks;  // ArgDef::kAnyRank where any will do
   std::vector<DType> output_types;
 };
 

@@ -2,6 +2,7 @@
 
 #include <optional>
 
+#include "graph/shape_context.h"
 #include "kernel/elementwise.h"
 
 namespace capstan {
@@ -15,13 +16,12 @@ void run_block(const Node& node, std::span<const Tensor> inputs, Tensor& output,
   ChainOp op{block, {}, node.output_type(0)};
   std::vector<DType> types;
   std::vector<const Tensor*> values;
-  Shape shape;
   for (const Tensor& input : inputs) {
     op.args.push_back(int(types.size()));
     types.push_back(input.dtype());
     values.push_back(&input);
-    shape = broadcast(shape, input.shape());
   }
+  const Shape shape = elementwise_shape(node, values);
   const int kept = int(types.size());
   output = Tensor(node.output_type(0), shape);
   Tensor* outputs[] = {&output};
@@ -36,7 +36,7 @@ void run_blocking(const Node& node, KernelContext& context) {
     finished = true;
     if (e) error = *e;
   });
-  node.def().blocking(context);
+  start_checked(context);
   if (!finished) throw internal_error("{} waits, which run_kernel() does not", node.name());
   if (error) throw *error;
 }
@@ -54,6 +54,10 @@ void set_references(const Node& node, std::span<const KernelInput> inputs,
   }
 }
 
+void check_ranks(const KernelContext& c) {
+  for (int i = 0; i < c.inputs(); ++i) check_input_rank(c.node(), i, c.in(i).shape());
+}
+
 }  // namespace
 
 Error unforeseen_shape(const Node& node, int output, const Shape& made, const Shape& foreseen) {
@@ -62,6 +66,34 @@ Error unforeseen_shape(const Node& node, int output, const Shape& made, const Sh
              "kernel and shape must agree",
              node.op(), output, made, foreseen)
       .at_op(node.name());
+}
+
+Shape elementwise_shape(const Node& node, std::span<const Tensor* const> inputs) {
+  Shape shape = inputs[0]->shape();
+  for (const Tensor* input : inputs.subspan(1)) {
+    if (!node.def().equal_inputs) {
+      shape = broadcast(shape, input->shape());
+    } else if (!(input->shape() == shape)) {
+      throw invalid_argument("{} (node '{}') needs inputs of one shape, but they have {} and {}",
+                             node.op(), node.name(), shape, input->shape());
+    }
+  }
+  return shape;
+}
+
+void run_checked(KernelContext& context) {
+  check_ranks(context);
+  context.node().def().kernel(context);
+}
+
+void start_checked(KernelContext& context) {
+  check_ranks(context);
+  context.node().def().blocking(context);
+}
+
+void KernelContext::no_variable(int i) const {
+  throw invalid_argument("{} (node '{}') needs a variable as its input {}, but '{}' is none",
+                         node_->op(), node_->name(), i, node_->input(i).name());
 }
 
 Tensor& KernelContext::allocate(int i, const Shape& shape) {
@@ -93,9 +125,10 @@ void KernelContext::done() {
 std::vector<Tensor> run_kernel(const Node& node, std::vector<KernelInput> inputs, RunContext& run) {
   const OpDef& def = node.def();
   std::vector<Tensor> values, outputs(size_t(node.outputs()));
-  for (KernelInput& input : inputs) {
-    const bool live = input.variable && input.variable->initialized();
-    values.push_back(live ? input.variable->value() : input.value);
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    // A kernel that takes the reference reaches the variable itself.
+    const bool read = inputs[i].variable && !node.input_is_ref(int(i));
+    values.push_back(read ? inputs[i].variable->value() : inputs[i].value);
   }
   if (def.block) {
     run_block(node, values, outputs[0], *run.task);
@@ -108,7 +141,7 @@ std::vector<Tensor> run_kernel(const Node& node, std::vector<KernelInput> inputs
   for (size_t i = 0; i < inputs.size(); ++i) builder.input(&values[i], inputs[i].variable);
   for (Tensor& output : outputs) builder.output(&output, nullptr, false);
   if (def.kernel) {
-    def.kernel(context);
+    run_checked(context);
   } else if (def.blocking) {
     run_blocking(node, context);
   } else {

@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <memory>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -49,8 +50,11 @@ class KernelContext {
   }
   int outputs() const { return int(outputs_.size()); }
 
-  // The variable behind reference input i.
-  Variable& variable(int i) const { return *variables_[size_t(i)]; }
+  // The variable behind reference input i; throws InvalidArgument for the reference of a queue.
+  Variable& variable(int i) const {
+    if (!variables_[size_t(i)]) no_variable(i);
+    return *variables_[size_t(i)];
+  }
   Variable::Loans loans() const { return run_->loans; }
   std::shared_ptr<Variable> shared_variable(int i) const { return variables_[size_t(i)]; }
 
@@ -79,6 +83,7 @@ class KernelContext {
     bool laid_out;          // the tensor is the place, in every run
   };
   Tensor& allocate(int i, const Shape& shape);
+  [[noreturn]] void no_variable(int i) const;
   // Blocking kernels set their outputs on anybody's thread: theirs are told by done().
   void refuse(int i, const Shape& made) const;
   // Out of the context before it is called: it holds the program, which holds this context, and
@@ -93,6 +98,14 @@ class KernelContext {
   const RunContext* run_ = nullptr;
   std::function<void(const Error*)> finish_;
 };
+
+// The shape of an element-wise op's output; throws InvalidArgument for inputs that do not fit.
+Shape elementwise_shape(const Node& node, std::span<const Tensor* const> inputs);
+
+// Calls the kernel once the inputs have the ranks that its row asks for. Whoever knows that they do
+// calls OpDef::kernel itself.
+void run_checked(KernelContext& context);
+void start_checked(KernelContext& context);  // the same for OpDef::blocking
 
 // How exec (and run_kernel) fill a context; kernels never see it.
 class ContextBuilder {

@@ -35,13 +35,13 @@ void conditional_accumulator(KernelContext& c) {
 }
 
 void apply_gradient(KernelContext& c) {
-  resource_of<Accumulator>(c.in(0))->apply(scalar_in<int64_t>(c, 1), c.in(2), c.pool());
+  resource_of<Accumulator>(c.in(0))->apply(*c.in(1).data<int64_t>(), c.in(2), c.pool());
 }
 
 void take_gradient(KernelContext& c) {
   begin_waiting(c, [&] {
     auto accumulator = resource_of<Accumulator>(c.in(0));
-    accumulator->take(scalar_in<int32_t>(c, 1), &c.cancellation(),
+    accumulator->take(*c.in(1).data<int32_t>(), &c.cancellation(),
                       [&c](const Error* error, Tensor value) {
                         if (error) return c.fail(*error);
                         c.set_out(0, std::move(value));
@@ -55,7 +55,7 @@ void num_accumulated(KernelContext& c) {
 }
 
 void set_global_step(KernelContext& c) {
-  resource_of<Accumulator>(c.in(0))->set_global_step(scalar_in<int64_t>(c, 1));
+  resource_of<Accumulator>(c.in(0))->set_global_step(*c.in(1).data<int64_t>());
 }
 
 void take_shape(ShapeContext& c) {
@@ -82,7 +82,7 @@ constexpr OpDef accumulator_row(std::string_view name, std::string_view handle) 
 constexpr OpDef apply_row(std::string_view name, std::string_view handle) {
   return {.name = name,
           .doc = "Adds a gradient, unless it is older than the accumulator's global step.",
-          .inputs = {{"handle", handle}, {"local_step", "int64"}, {"gradient", "dtype"}},
+          .inputs = {{"handle", handle}, {"local_step", "int64", 0}, {"gradient", "dtype"}},
           .attrs = {{"dtype", kRealTypes}},
           .shape = no_outputs,
           .kernel = apply_gradient,
@@ -93,7 +93,7 @@ constexpr OpDef apply_row(std::string_view name, std::string_view handle) {
 constexpr OpDef take_row(std::string_view name, std::string_view handle) {
   return {.name = name,
           .doc = "Waits for num_required gradients, hands out their mean or sum and begins anew.",
-          .inputs = {{"handle", handle}, {"num_required", "int32"}},
+          .inputs = {{"handle", handle}, {"num_required", "int32", 0}},
           .outputs = {{"average", "dtype"}},
           .attrs = {{"dtype", kRealTypes}},
           .shape = take_shape,
@@ -116,7 +116,7 @@ constexpr OpDef num_row(std::string_view name, std::string_view handle) {
 constexpr OpDef set_step_row(std::string_view name, std::string_view handle) {
   return {.name = name,
           .doc = "Sets the step below which gradients are dropped.",
-          .inputs = {{"handle", handle}, {"new_global_step", "int64"}},
+          .inputs = {{"handle", handle}, {"new_global_step", "int64", 0}},
           .shape = no_outputs,
           .kernel = set_global_step,
           .no_gradient = true,

@@ -210,13 +210,8 @@ constexpr OpDef kAddN = {
     .doc = "The sum of N tensors of one shape.",
     .inputs = {{"inputs", "N*T"}},
     .outputs = {{"sum", "T"}},
-    .attrs = {{"N", "int"}, {"T", kNumberTypes}},
-    .shape =
-        [](ShapeContext& c) {
-          Shape shape = c.in(0);
-          for (int i = 1; i < c.inputs(); ++i) shape = shape.merged_with(c.in(i));
-          c.out(0, shape);
-        },
+    .attrs = {{"N", "int>=1"}, {"T", kNumberTypes}},
+    .shape = equal_shapes,
     .kernel = add_all,
     .prepare = prepare_add_n,
     .gradient = [](GradContext& g) { return Values(g.node().inputs().size(), g.dy(0)); },

@@ -26,12 +26,21 @@ constexpr OpDef forwarding(std::string_view name, std::string_view doc) {
           .samples = {"float[2,3]", "string[2]{a,b}"}};
 }
 
+void const_shape(ShapeContext& c) {
+  const Tensor& value = c.attr<Tensor>("value");
+  if (value.dtype() != c.attr<DType>("dtype")) {
+    throw invalid_argument("the value is {}, but the attr dtype {}", dtype_name(value.dtype()),
+                           dtype_name(c.attr<DType>("dtype")));
+  }
+  c.out(0, value.shape());
+}
+
 constexpr OpDef kConst = {
     .name = "Const",
     .doc = "A tensor that is part of the graph.",
     .outputs = {{"output", "dtype"}},
     .attrs = {{"value", "tensor"}, {"dtype", "type"}},
-    .shape = [](ShapeContext& c) { c.out(0, c.attr<Tensor>("value").shape()); },
+    .shape = const_shape,
     .kernel = [](KernelContext& c) { c.set_out(0, c.state<Tensor>()); },
     .prepare = [](const Node& node) -> std::shared_ptr<void> {
       return std::make_shared<Tensor>(node.attrs().get<Tensor>("value"));
@@ -75,7 +84,7 @@ constexpr OpDef kIdentityN = {
     .doc = "The inputs themselves.",
     .inputs = {{"input", "T"}},
     .outputs = {{"output", "T"}},
-    .attrs = {{"T", "list(type)"}},
+    .attrs = {{"T", "list(type)>=1"}},
     .shape =
         [](ShapeContext& c) {
           for (int i = 0; i < c.inputs(); ++i) c.out(i, c.in(i));
@@ -115,7 +124,7 @@ int64_t open_size(const Shape& wanted, const Shape& from) {
   bool zeros = false;
   for (int64_t dim : wanted.dims()) {
     zeros |= dim == 0;
-    if (dim > 0) known *= dim;
+    if (dim > 0) known = multiply_sizes(known, dim);
   }
   for (int64_t dim : from.dims()) elements *= dim == 0 && zeros ? 1 : dim;
   return elements / known;
@@ -177,7 +186,7 @@ Output reshaped_like_input(GradContext& g) {
 constexpr OpDef kReshape = {
     .name = "Reshape",
     .doc = "The same elements under another shape; one dimension may be -1.",
-    .inputs = {{"tensor", "T"}, {"shape", "Tshape"}},
+    .inputs = {{"tensor", "T"}, {"shape", "Tshape", 1}},
     .outputs = {{"output", "T"}},
     .attrs = {{"T", kAnyType}, {"Tshape", kIndexTypes, "int32"}},
     .shape = reshape_shape,
@@ -198,10 +207,11 @@ Shape expanded(const Node& node, const Shape& shape, int64_t dim) {
 }
 
 void expand_dims_shape(ShapeContext& c) {
-  if (!c.in(0).known_rank()) return c.out(0, Shape::unknown());
   const Tensor* dim = c.constant(1);
+  const int64_t at = dim ? single_int(c.node(), *dim) : 0;
+  if (!c.in(0).known_rank()) return c.out(0, Shape::unknown());
   if (!dim) return c.out(0, Shape::unknown_of_rank(c.in(0).rank() + 1));
-  c.out(0, expanded(c.node(), c.in(0), int_at(*dim, 0)));
+  c.out(0, expanded(c.node(), c.in(0), at));
 }
 
 constexpr OpDef kExpandDims = {
@@ -214,7 +224,8 @@ constexpr OpDef kExpandDims = {
     .kernel =
         [](KernelContext& c) {
           const Tensor& x = c.in(0);
-          c.set_out(0, x.reshaped(expanded(c.node(), x.shape(), int_at(c.in(1), 0))));
+          const int64_t at = single_int(c.node(), c.in(1));
+          c.set_out(0, x.reshaped(expanded(c.node(), x.shape(), at)));
         },
     .gradient = [](GradContext& g) -> Values {
       return {reshaped_like_input(g), {}};
@@ -293,7 +304,7 @@ constexpr OpDef kShapeN = {
     .doc = "The dimensions of each input as a vector.",
     .inputs = {{"input", "N*T"}},
     .outputs = {{"output", "N*out_type"}},
-    .attrs = {{"N", "int"}, {"T", kAnyType}, {"out_type", kIndexTypes, "int32"}},
+    .attrs = {{"N", "int>=1"}, {"T", kAnyType}, {"out_type", kIndexTypes, "int32"}},
     .shape =
         [](ShapeContext& c) {
           for (int i = 0; i < c.inputs(); ++i) c.out(i, vector_of_rank(c.in(i)));

@@ -31,13 +31,18 @@ constexpr OpDef kControlTrigger = {
     .kernel = nothing_to_run,
 };
 
+void unset_argument(KernelContext& c) {
+  throw invalid_argument("'{}' stands for a value that comes into a piece of a plan, which this is not",
+                         c.node().name());
+}
+
 constexpr OpDef kArg = {
     .name = "_Arg",
     .doc = "A value that comes into a piece of a plan; whoever runs the piece sets it.",
     .outputs = {{"output", "T"}},
-    .attrs = {{"T", kAnyType}, {"index", "int"}, {"shape", "shape", "?"}},
+    .attrs = {{"T", kAnyType}, {"index", "int>=0"}, {"shape", "shape", "?"}},
     .shape = attr_shape,
-    .kernel = nothing_to_run,
+    .kernel = unset_argument,
     .stateful = true,
 };
 
@@ -113,8 +118,8 @@ std::string brackets(KernelContext& c, int first, std::string_view between) {
 constexpr OpDef kAssert = {
     .name = "Assert",
     .doc = "Fails with the data unless the condition holds.",
-    .inputs = {{"condition", "bool"}, {"data", "T"}},
-    .attrs = {{"T", "list(type)"}, {"summarize", "int", "3"}},
+    .inputs = {{"condition", "bool", 0}, {"data", "T"}},
+    .attrs = {{"T", "list(type)>=1"}, {"summarize", "int", "3"}},
     .shape = no_outputs,
     .kernel =
         [](KernelContext& c) {

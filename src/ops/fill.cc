@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <limits>
 
 #include "graph/shape_context.h"
@@ -11,6 +10,7 @@
 #include "ops/families.h"
 #include "ops/grad_nodes.h"
 #include "ops/types.h"
+#include "ops/window.h"
 
 namespace capstan {
 namespace {
@@ -42,7 +42,7 @@ std::shared_ptr<void> prepare_fill(const Node& node) {
 constexpr OpDef kFill = {
     .name = "Fill",
     .doc = "A tensor of shape `dims` with `value` everywhere.",
-    .inputs = {{"dims", "index_type"}, {"value", "T"}},
+    .inputs = {{"dims", "index_type", 1}, {"value", "T", 0}},
     .outputs = {{"output", "T"}},
     .attrs = {{"T", kAnyType}, {"index_type", kIndexTypes, "int32"}},
     .shape = [](ShapeContext& c) { c.out(0, shape_or_unknown(c, 0)); },
@@ -61,12 +61,7 @@ void ones_like_kernel(KernelContext& c) {
 }
 
 void zeros_like_kernel(KernelContext& c) {
-  Tensor& out = c.out(0, c.in(0).shape());
-  if (out.dtype() == DType::kString) {
-    std::fill_n(out.data<std::string>(), out.size(), std::string());
-  } else {
-    std::memset(out.raw(), 0, out.bytes());
-  }
+  fill_zero(c.out(0, c.in(0).shape()));
 }
 
 constexpr OpDef kZerosLike = {
@@ -150,7 +145,7 @@ void range_shape(ShapeContext& c) {
 constexpr OpDef kRange = {
     .name = "Range",
     .doc = "start, start + delta, ... up to but without limit.",
-    .inputs = {{"start", "Tidx"}, {"limit", "Tidx"}, {"delta", "Tidx"}},
+    .inputs = {{"start", "Tidx", 0}, {"limit", "Tidx", 0}, {"delta", "Tidx", 0}},
     .outputs = {{"output", "Tidx"}},
     .attrs = {{"Tidx", "type:float|double|int8|int16|int32|int64|uint16|uint32|uint64", "int32"}},
     .shape = range_shape,
@@ -178,7 +173,7 @@ void lin_space_kernel(KernelContext& c) {
 constexpr OpDef kLinSpace = {
     .name = "LinSpace",
     .doc = "`num` numbers at equal distances from start to stop.",
-    .inputs = {{"start", "T"}, {"stop", "T"}, {"num", "Tidx"}},
+    .inputs = {{"start", "T", 0}, {"stop", "T", 0}, {"num", "Tidx", 0}},
     .outputs = {{"output", "T"}},
     .attrs = {{"T", kRealTypes}, {"Tidx", kIndexTypes, "int32"}},
     .shape =
@@ -195,8 +190,16 @@ constexpr OpDef kLinSpace = {
 
 // --- OneHot --------------------------------------------------------------------------------------
 
-Shape one_hot_shape(const Node& node, const Shape& indices, int64_t axis, int64_t depth) {
-  int at = axis == -1 ? indices.rank() : resolve_axis(node, axis, indices.rank() + 1);
+// Where the new axis is put in; -1 stands for the end.
+int one_hot_axis(const Node& node, const Shape& indices, int64_t axis) {
+  if (axis < -1) {
+    throw invalid_argument("OneHot (node '{}'): axis {} is neither -1 nor in [0, {}]", node.name(),
+                           axis, indices.rank());
+  }
+  return axis == -1 ? indices.rank() : resolve_axis(node, axis, indices.rank() + 1);
+}
+
+Shape one_hot_shape(const Shape& indices, int at, int64_t depth) {
   Shape out;
   for (int i = 0; i <= indices.rank(); ++i) {
     if (i == at) out.push_back(depth);
@@ -221,14 +224,14 @@ struct OneHotState {
 template <class T>
 void one_hot_kernel(KernelContext& c) {
   const Tensor& indices = c.in(0);
-  int64_t depth = int_at(c.in(1), 0), axis = c.state<OneHotState>().axis;
+  const int64_t depth = int_at(c.in(1), 0);
+  const int at = one_hot_axis(c.node(), indices.shape(), c.state<OneHotState>().axis);
   if (depth < 0) throw invalid_argument("OneHot needs a depth that is not negative, got {}", depth);
   const T &on = *c.in(2).data<T>(), &off = *c.in(3).data<T>();
-  Tensor& out = c.out(0, one_hot_shape(c.node(), indices.shape(), axis, depth));
+  Tensor& out = c.out(0, one_hot_shape(indices.shape(), at, depth));
   std::fill_n(out.data<T>(), out.size(), off);
   // The new axis cuts the indices into what lies before it and what lies behind.
   int64_t inner = 1;
-  int at = axis == -1 ? indices.shape().rank() : int(axis);
   for (int i = at; i < indices.shape().rank(); ++i) inner *= indices.shape()[i];
   for (int64_t i = 0; i < indices.size(); ++i) {
     int64_t hot = index_value(indices, i);
@@ -240,7 +243,10 @@ void one_hot_kernel(KernelContext& c) {
 constexpr OpDef kOneHot = {
     .name = "OneHot",
     .doc = "on_value at the places that the indices name along a new axis, off_value elsewhere.",
-    .inputs = {{"indices", "TI"}, {"depth", "int32"}, {"on_value", "T"}, {"off_value", "T"}},
+    .inputs = {{"indices", "TI"},
+               {"depth", "int32", 0},
+               {"on_value", "T", 0},
+               {"off_value", "T", 0}},
     .outputs = {{"output", "T"}},
     .attrs = {{"axis", "int", "-1"},
               {"T", kAnyType},
@@ -249,7 +255,8 @@ constexpr OpDef kOneHot = {
         [](ShapeContext& c) {
           if (!c.in(0).known_rank()) return c.out(0, Shape::unknown());
           int64_t depth = c.constant(1) ? int_at(*c.constant(1), 0) : -1;
-          c.out(0, one_hot_shape(c.node(), c.in(0), c.attr<int64_t>("axis"), depth));
+          const int at = one_hot_axis(c.node(), c.in(0), c.attr<int64_t>("axis"));
+          c.out(0, one_hot_shape(c.in(0), at, depth));
         },
     .kernel = [](KernelContext& c) { c.state<OneHotState>().run(c); },
     .prepare = [](const Node& node) -> std::shared_ptr<void> {
@@ -298,7 +305,7 @@ Values broadcast_to_gradient(GradContext& g) {
 constexpr OpDef kBroadcastTo = {
     .name = "BroadcastTo",
     .doc = "The input repeated along dimensions until it has this shape.",
-    .inputs = {{"input", "T"}, {"shape", "Tidx"}},
+    .inputs = {{"input", "T"}, {"shape", "Tidx", 1}},
     .outputs = {{"output", "T"}},
     .attrs = {{"T", kAnyType}, {"Tidx", kIndexTypes, "int32"}},
     .shape = [](ShapeContext& c) { c.out(0, shape_or_unknown(c, 1)); },
@@ -341,7 +348,7 @@ void broadcast_gradient_args_kernel(KernelContext& c) {
 constexpr OpDef kBroadcastGradientArgs = {
     .name = "BroadcastGradientArgs",
     .doc = "Over which axes the gradients of two operands that were broadcast have to be summed.",
-    .inputs = {{"s0", "T"}, {"s1", "T"}},
+    .inputs = {{"s0", "T", 1}, {"s1", "T", 1}},
     .outputs = {{"r0", "T"}, {"r1", "T"}},
     .attrs = {{"T", kIndexTypes, "int32"}},
     .shape = [](ShapeContext& c) { c.out(0, Shape{-1}), c.out(1, Shape{-1}); },

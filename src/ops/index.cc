@@ -7,6 +7,7 @@
 
 #include "graph/shape_context.h"
 #include "kernel/context.h"
+#include "kernel/wrapping.h"
 #include "ops/families.h"
 #include "ops/grad_nodes.h"
 #include "ops/types.h"
@@ -35,9 +36,36 @@ Shape gathered(const Shape& params, const Shape& indices, int axis, int batch_di
   return out;
 }
 
-void gather_along(KernelContext& c, int axis, int batch_dims) {
+// The axis to gather along and the leading dimensions that params and indices share.
+struct GatherDims {
+  int axis, batch;
+};
+
+GatherDims gather_dims(const Node& node, const Shape& params, const Shape& indices, int64_t axis,
+                       int64_t batch) {
+  const int at = resolve_axis(node, axis, params.rank());
+  if (batch < 0) batch += indices.rank();
+  if (batch < 0 || batch > indices.rank() || batch > at) {
+    throw invalid_argument(
+        "{} (node '{}'): {} leading dimensions are too many for indices of shape {} along axis {} "
+        "of params of shape {}",
+        node.op(), node.name(), batch, indices, at, params);
+  }
+  for (int i = 0; i < batch; ++i) {
+    if (params[i] < 0 || indices[i] < 0 || params[i] == indices[i]) continue;
+    throw invalid_argument(
+        "{} (node '{}'): params of shape {} and indices of shape {} differ in their leading "
+        "dimension {}",
+        node.op(), node.name(), params, indices, i);
+  }
+  return {at, int(batch)};
+}
+
+void gather_along(KernelContext& c, int64_t wanted_axis, int64_t wanted_batch) {
   const Tensor &params = c.in(0), &indices = c.in(1);
   const Shape& shape = params.shape();
+  const auto [axis, batch_dims] =
+      gather_dims(c.node(), shape, indices.shape(), wanted_axis, wanted_batch);
   Tensor& out = c.out(0, gathered(shape, indices.shape(), axis, batch_dims));
   int64_t batches = 1, outer = 1, inner = 1, limit = shape[axis];
   for (int i = 0; i < batch_dims; ++i) batches *= shape[i];
@@ -59,29 +87,21 @@ void gather_along(KernelContext& c, int axis, int batch_dims) {
   }
 }
 
-void gather_kernel(KernelContext& c) {
-  if (c.in(0).shape().rank() == 0)
-    throw invalid_argument("Gather needs params of one or more dimensions");
-  gather_along(c, 0, 0);
-}
+void gather_kernel(KernelContext& c) { gather_along(c, 0, 0); }
 
 void gather_v2_kernel(KernelContext& c) {
-  int64_t batch_dims = c.state<int64_t>();
-  if (batch_dims < 0) batch_dims += c.in(1).shape().rank();
-  gather_along(c, resolve_axis(c.node(), int_at(c.in(2), 0), c.in(0).shape().rank()),
-               int(batch_dims));
+  gather_along(c, int_at(c.in(2), 0), c.state<int64_t>());
 }
 
 void gather_v2_shape(ShapeContext& c) {
-  const Shape &params = c.in(0), &indices = c.in(1);
+  const Shape params = c.with_rank_of_at_least(0, 1), &indices = c.in(1);
   if (!params.known_rank() || !indices.known_rank()) return c.out(0, Shape::unknown());
-  int64_t batch_dims = c.attr<int64_t>("batch_dims");
-  if (batch_dims < 0) batch_dims += indices.rank();
+  // Without the axis the last one tells whether there is any that fits.
   const Tensor* axis = c.constant(2);
-  if (!axis)
-    return c.out(0, Shape::unknown_of_rank(params.rank() + indices.rank() - 1 - int(batch_dims)));
-  int resolved = resolve_axis(c.node(), int_at(*axis, 0), params.rank());
-  c.out(0, gathered(params, indices, resolved, int(batch_dims)));
+  const GatherDims dims = gather_dims(c.node(), params, indices, axis ? int_at(*axis, 0) : -1,
+                                      c.attr<int64_t>("batch_dims"));
+  const Shape shape = gathered(params, indices, dims.axis, dims.batch);
+  c.out(0, axis ? shape : Shape::unknown_of_rank(shape.rank()));
 }
 
 // Rows of the gradient added up where the indices name them. TensorFlow keeps rows and indices
@@ -120,8 +140,9 @@ constexpr OpDef kGather = {
               {"Tindices", kIndexTypes}},
     .shape =
         [](ShapeContext& c) {
-          bool known = c.in(0).known_rank() && c.in(0).rank() > 0 && c.in(1).known_rank();
-          c.out(0, known ? gathered(c.in(0), c.in(1), 0, 0) : Shape::unknown());
+          const Shape params = c.with_rank_of_at_least(0, 1);
+          bool known = params.known_rank() && c.in(1).known_rank();
+          c.out(0, known ? gathered(params, c.in(1), 0, 0) : Shape::unknown());
         },
     .kernel = gather_kernel,
     .gradient = [](GradContext& g) -> Values {
@@ -133,7 +154,7 @@ constexpr OpDef kGather = {
 constexpr OpDef kGatherV2 = {
     .name = "GatherV2",
     .doc = "The slices of params along an axis that the indices name.",
-    .inputs = {{"params", "Tparams"}, {"indices", "Tindices"}, {"axis", "Taxis"}},
+    .inputs = {{"params", "Tparams"}, {"indices", "Tindices"}, {"axis", "Taxis", 0}},
     .outputs = {{"output", "Tparams"}},
     .attrs = {{"batch_dims", "int", "0"},
               {"Tparams", kAnyType},
@@ -151,13 +172,32 @@ constexpr OpDef kGatherV2 = {
 
 // --- UnsortedSegmentSum --------------------------------------------------------------------------
 
+// The dimensions of `data` behind `front`, which it must begin with; `what` has that shape.
+Shape rest_behind(const Node& node, const Shape& data, const Shape& front, std::string_view what) {
+  bool fits = front.rank() <= data.rank();
+  for (int i = 0; fits && i < front.rank(); ++i)
+    fits = data[i] < 0 || front[i] < 0 || data[i] == front[i];
+  if (fits) return Shape(data.dims().subspan(size_t(front.rank())));
+  throw invalid_argument("{} (node '{}'): data of shape {} does not begin with the shape {} of {}",
+                         node.op(), node.name(), data, front, what);
+}
+
+Shape rows_of(int64_t count, const Shape& row) {
+  Shape out{count};
+  for (int64_t dim : row.dims()) out.push_back(dim);
+  return out;
+}
+
+Shape segmented(const Node& node, const Shape& data, const Shape& ids, int64_t segments) {
+  return rows_of(segments, rest_behind(node, data, ids, "segment_ids"));
+}
+
 template <class T>
 void unsorted_segment_sum(KernelContext& c) {
   const Tensor &data = c.in(0), &ids = c.in(1);
   int64_t segments = int_at(c.in(2), 0);
-  Shape shape{segments};
-  for (int i = ids.shape().rank(); i < data.shape().rank(); ++i) shape.push_back(data.shape()[i]);
-  Tensor& out = c.out(0, shape);
+  if (segments < 0) throw invalid_argument("num_segments is {}, which is negative", segments);
+  Tensor& out = c.out(0, segmented(c.node(), data.shape(), ids.shape(), segments));
   std::fill_n(out.data<T>(), out.size(), T(0));
   int64_t width = ids.size() ? data.size() / ids.size() : 0;
   for (int64_t i = 0; i < ids.size(); ++i) {
@@ -167,22 +207,20 @@ void unsorted_segment_sum(KernelContext& c) {
       throw invalid_argument("segment_ids[{}] = {} is not in [0, {})", i, id, segments);
     const T* from = data.data<T>() + i * width;
     T* to = out.data<T>() + id * width;
-    for (int64_t j = 0; j < width; ++j) to[j] += from[j];
+    for (int64_t j = 0; j < width; ++j) to[j] = wrapping_add(to[j], from[j]);
   }
 }
 
 void segment_shape(ShapeContext& c) {
   const Shape &data = c.in(0), &ids = c.in(1);
   if (!data.known_rank() || !ids.known_rank()) return c.out(0, Shape::unknown());
-  Shape out{c.constant(2) ? int_at(*c.constant(2), 0) : -1};
-  for (int i = ids.rank(); i < data.rank(); ++i) out.push_back(data[i]);
-  c.out(0, out);
+  c.out(0, segmented(c.node(), data, ids, c.constant(2) ? int_at(*c.constant(2), 0) : -1));
 }
 
 constexpr OpDef kUnsortedSegmentSum = {
     .name = "UnsortedSegmentSum",
     .doc = "Rows added up into the segments that segment_ids name; negative ids are dropped.",
-    .inputs = {{"data", "T"}, {"segment_ids", "Tindices"}, {"num_segments", "Tnumsegments"}},
+    .inputs = {{"data", "T"}, {"segment_ids", "Tindices"}, {"num_segments", "Tnumsegments", 0}},
     .outputs = {{"output", "T"}},
     .attrs = {{"T", kNumberTypes},
               {"Tindices", kIndexTypes},
@@ -199,6 +237,10 @@ constexpr OpDef kUnsortedSegmentSum = {
 
 // --- DynamicStitch, InvertPermutation ------------------------------------------------------------
 
+Shape stitched_row(const Node& node, const Shape& indices, const Shape& data) {
+  return rest_behind(node, data, indices, "its indices");
+}
+
 // Inputs: N tensors of indices, then N of data. merged[indices[m][i]] = data[m][i].
 void dynamic_stitch_kernel(KernelContext& c) {
   int count = c.inputs() / 2;
@@ -206,18 +248,14 @@ void dynamic_stitch_kernel(KernelContext& c) {
   for (int m = 0; m < count; ++m) {
     for (int64_t i = 0; i < c.in(m).size(); ++i) rows = std::max(rows, int_at(c.in(m), i) + 1);
   }
-  Shape shape{rows};
-  for (int i = c.in(0).shape().rank(); i < c.in(count).shape().rank(); ++i)
-    shape.push_back(c.in(count).shape()[i]);
-  Tensor& out = c.out(0, shape);
+  Shape row = Shape::unknown();
+  for (int m = 0; m < count; ++m)
+    row = row.merged_with(stitched_row(c.node(), c.in(m).shape(), c.in(count + m).shape()));
+  Tensor& out = c.out(0, rows_of(rows, row));
   fill_zero(out);
-  int64_t width = rows ? out.size() / rows : 0;
+  const int64_t width = row.elements();
   for (int m = 0; m < count; ++m) {
     const Tensor &indices = c.in(m), &data = c.in(count + m);
-    if (data.size() != indices.size() * width) {
-      throw invalid_argument("DynamicStitch: data[{}] of shape {} does not fit indices of shape {}",
-                             m, data.shape(), indices.shape());
-    }
     for (int64_t i = 0; i < indices.size(); ++i) {
       int64_t row = int_at(indices, i);
       if (row < 0)
@@ -229,8 +267,12 @@ void dynamic_stitch_kernel(KernelContext& c) {
 
 void dynamic_stitch_shape(ShapeContext& c) {
   int count = c.inputs() / 2;
-  const Shape &indices = c.in(0), &data = c.in(count);
-  if (!indices.known_rank() || !data.known_rank()) return c.out(0, Shape::unknown());
+  Shape row = Shape::unknown();
+  for (int m = 0; m < count; ++m) {
+    if (!c.in(m).known_rank() || !c.in(count + m).known_rank()) continue;
+    row = row.merged_with(stitched_row(c.node(), c.in(m), c.in(count + m)));
+  }
+  if (!row.known_rank()) return c.out(0, Shape::unknown());
   int64_t rows = 0;
   for (int m = 0; m < count && rows >= 0; ++m) {
     const Tensor* known = c.constant(m);
@@ -238,9 +280,7 @@ void dynamic_stitch_shape(ShapeContext& c) {
       rows = std::max(rows, int_at(*known, i) + 1);
     if (!known) rows = -1;
   }
-  Shape out{rows};
-  for (int i = indices.rank(); i < data.rank(); ++i) out.push_back(data[i]);
-  c.out(0, out);
+  c.out(0, rows_of(rows, row));
 }
 
 Values dynamic_stitch_gradient(GradContext& g) {
@@ -255,7 +295,7 @@ constexpr OpDef kDynamicStitch = {
     .doc = "Rows of several tensors put where their indices say; later ones win.",
     .inputs = {{"indices", "N*int32"}, {"data", "N*T"}},
     .outputs = {{"merged", "T"}},
-    .attrs = {{"N", "int"}, {"T", kAnyType}},
+    .attrs = {{"N", "int>=1"}, {"T", kAnyType}},
     .shape = dynamic_stitch_shape,
     .kernel = dynamic_stitch_kernel,
     .gradient = dynamic_stitch_gradient,
@@ -278,7 +318,7 @@ void invert_permutation_kernel(KernelContext& c) {
 constexpr OpDef kInvertPermutation = {
     .name = "InvertPermutation",
     .doc = "The permutation that undoes this one.",
-    .inputs = {{"x", "T"}},
+    .inputs = {{"x", "T", 1}},
     .outputs = {{"y", "T"}},
     .attrs = {{"T", kIndexTypes, "int32"}},
     .shape = same_shape,
@@ -392,7 +432,7 @@ struct MakeUnique {
 constexpr OpDef kListDiff = {
     .name = "ListDiff",
     .doc = "The elements of x that are not in y, in order, and where they were.",
-    .inputs = {{"x", "T"}, {"y", "T"}},
+    .inputs = {{"x", "T", 1}, {"y", "T", 1}},
     .outputs = {{"out", "T"}, {"idx", "out_idx"}},
     .attrs = {{"T", kAnyType}, {"out_idx", kIndexTypes, "int32"}},
     .shape = [](ShapeContext& c) { c.out(0, Shape{-1}), c.out(1, Shape{-1}); },
@@ -406,7 +446,7 @@ constexpr OpDef kUnique = {
     .doc =
         "Each value of x once, in the order of its first place, and for each element which one it "
         "is.",
-    .inputs = {{"x", "T"}},
+    .inputs = {{"x", "T", 1}},
     .outputs = {{"y", "T"}, {"idx", "out_idx"}},
     .attrs = {{"T", kAnyType}, {"out_idx", kIndexTypes, "int32"}},
     .shape = [](ShapeContext& c) { c.out(0, Shape{-1}), c.out(1, c.in(0)); },
@@ -436,7 +476,8 @@ void cumulate(KernelContext& c) {
     T so_far = kProduct ? T(1) : T(0);
     for (int64_t i = 0; i < n; ++i) {
       int64_t place = start + (state.reverse ? n - 1 - i : i) * inner;
-      T next = kProduct ? T(so_far * x.data<T>()[place]) : T(so_far + x.data<T>()[place]);
+      const T value = x.data<T>()[place];
+      T next = kProduct ? wrapping_multiply(so_far, value) : wrapping_add(so_far, value);
       out.data<T>()[place] = state.exclusive ? so_far : next;
       so_far = next;
     }
@@ -472,7 +513,7 @@ constexpr OpDef cumulation(std::string_view name, std::string_view doc,
   return {
       .name = name,
       .doc = doc,
-      .inputs = {{"x", "T"}, {"axis", "Tidx"}},
+      .inputs = {{"x", "T"}, {"axis", "Tidx", 0}},
       .outputs = {{"out", "T"}},
       .attrs = {{"exclusive", "bool", "false"},
                 {"reverse", "bool", "false"},

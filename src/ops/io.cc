@@ -16,10 +16,6 @@ namespace capstan {
 namespace {
 
 const std::string& string_in(const KernelContext& c, int i) {
-  if (c.in(i).size() != 1) {
-    throw invalid_argument("input {} of {} must be one string, not of shape {}", i, c.node().name(),
-                           c.in(i).shape());
-  }
   return *c.in(i).data<std::string>();
 }
 
@@ -56,11 +52,11 @@ void save(KernelContext& c) {
 constexpr OpDef kSaveV2 = {
     .name = "SaveV2",
     .doc = "Writes the tensors into a bundle with this prefix; it is whole or absent.",
-    .inputs = {{"prefix", "string"},
-               {"tensor_names", "string"},
-               {"shape_and_slices", "string"},
+    .inputs = {{"prefix", "string", 0},
+               {"tensor_names", "string", 1},
+               {"shape_and_slices", "string", 1},
                {"tensors", "dtypes"}},
-    .attrs = {{"dtypes", "list(type)"}},
+    .attrs = {{"dtypes", "list(type)>=1"}},
     .shape = no_outputs,
     .kernel = save,
     .no_gradient = true,
@@ -98,9 +94,9 @@ void restore(KernelContext& c) {
 constexpr OpDef kRestoreV2 = {
     .name = "RestoreV2",
     .doc = "Reads tensors out of a bundle.",
-    .inputs = {{"prefix", "string"}, {"tensor_names", "string"}, {"shape_and_slices", "string"}},
+    .inputs = {{"prefix", "string", 0}, {"tensor_names", "string", 1}, {"shape_and_slices", "string", 1}},
     .outputs = {{"tensors", "dtypes"}},
-    .attrs = {{"dtypes", "list(type)"}},
+    .attrs = {{"dtypes", "list(type)>=1"}},
     .shape = unknown_shape,
     .kernel = restore,
     .no_gradient = true,
@@ -133,7 +129,7 @@ void merge_checkpoints(KernelContext& c) {
 constexpr OpDef kMergeV2Checkpoints = {
     .name = "MergeV2Checkpoints",
     .doc = "Joins the bundles that several tasks wrote into one.",
-    .inputs = {{"checkpoint_prefixes", "string"}, {"destination_prefix", "string"}},
+    .inputs = {{"checkpoint_prefixes", "string", 1}, {"destination_prefix", "string", 0}},
     .attrs = {{"delete_old_dirs", "bool", "true"}, {"allow_missing_files", "bool", "false"}},
     .shape = no_outputs,
     .kernel = merge_checkpoints,
@@ -143,13 +139,13 @@ constexpr OpDef kMergeV2Checkpoints = {
 
 void sharded_filename(KernelContext& c) {
   *c.out(0, Shape{}).data<std::string>() = fmt::format(
-      "{}-{:05d}-of-{:05d}", string_in(c, 0), scalar_in<int32_t>(c, 1), scalar_in<int32_t>(c, 2));
+      "{}-{:05d}-of-{:05d}", string_in(c, 0), *c.in(1).data<int32_t>(), *c.in(2).data<int32_t>());
 }
 
 constexpr OpDef kShardedFilename = {
     .name = "ShardedFilename",
     .doc = "\"<basename>-00001-of-00003\".",
-    .inputs = {{"basename", "string"}, {"shard", "int32"}, {"num_shards", "int32"}},
+    .inputs = {{"basename", "string", 0}, {"shard", "int32", 0}, {"num_shards", "int32", 0}},
     .outputs = {{"filename", "string"}},
     .shape = scalar_shape,
     .kernel = sharded_filename,
@@ -158,13 +154,13 @@ constexpr OpDef kShardedFilename = {
 
 void sharded_filespec(KernelContext& c) {
   *c.out(0, Shape{}).data<std::string>() =
-      fmt::format("{}-????\?-of-{:05d}", string_in(c, 0), scalar_in<int32_t>(c, 1));
+      fmt::format("{}-????\?-of-{:05d}", string_in(c, 0), *c.in(1).data<int32_t>());
 }
 
 constexpr OpDef kShardedFilespec = {
     .name = "ShardedFilespec",
     .doc = "The pattern of all shards: \"<basename>-????\?-of-00003\".",
-    .inputs = {{"basename", "string"}, {"num_shards", "int32"}},
+    .inputs = {{"basename", "string", 0}, {"num_shards", "int32", 0}},
     .outputs = {{"filename", "string"}},
     .shape = scalar_shape,
     .kernel = sharded_filespec,

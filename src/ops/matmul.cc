@@ -7,6 +7,7 @@
 #include "kernel/context.h"
 #include "kernel/gemm.h"
 #include "kernel/reduce.h"
+#include "kernel/wrapping.h"
 #include "ops/broadcast.h"
 #include "ops/families.h"
 #include "ops/grad_nodes.h"
@@ -49,7 +50,9 @@ void whole_product(KernelContext&, const MatMulState& s, int64_t m, int64_t n, i
     for (int64_t p = 0; p < k; ++p) {
       T factor = s.transpose_a ? x[p * m + i] : x[i * k + p];
       for (int64_t j = 0; j < n; ++j)
-        z[i * n + j] += T(factor * (s.transpose_b ? y[j * k + p] : y[p * n + j]));
+        z[i * n + j] = wrapping_add(
+            z[i * n + j],
+            wrapping_multiply(factor, s.transpose_b ? y[j * k + p] : y[p * n + j]));
     }
   }
 }
@@ -265,13 +268,13 @@ void bias_add(KernelContext& c) {
   T* to = out.data<T>();
   if (d.inner != 1) {
     for (int64_t r = 0; r < d.outer * d.channels; ++r, from += d.inner, to += d.inner) {
-      for (int64_t j = 0; j < d.inner; ++j) to[j] = T(from[j] + b[r % d.channels]);
+      for (int64_t j = 0; j < d.inner; ++j) to[j] = wrapping_add(from[j], b[r % d.channels]);
     }
     return;
   }
   if (d.channels < 16) {  // too short for vectors
     for (int64_t r = 0; r < d.outer; ++r, from += d.channels, to += d.channels) {
-      for (int64_t j = 0; j < d.channels; ++j) to[j] = T(from[j] + b[j]);
+      for (int64_t j = 0; j < d.channels; ++j) to[j] = wrapping_add(from[j], b[j]);
     }
     return;
   }
@@ -307,8 +310,8 @@ void bias_add_grad(KernelContext& c) {
   }
   for (int64_t r = 0; r < d.outer * d.channels; ++r, from += d.inner) {
     T row = 0;
-    for (int64_t j = 0; j < d.inner; ++j) row += from[j];
-    sum[r % d.channels] += row;
+    for (int64_t j = 0; j < d.inner; ++j) row = wrapping_add(row, from[j]);
+    sum[r % d.channels] = wrapping_add(sum[r % d.channels], row);
   }
 }
 
@@ -317,8 +320,8 @@ bool channels_first(const Node& node) {
 }
 
 void bias_add_shape(ShapeContext& c) {
-  Shape bias = c.with_rank(1, 1), value = c.in(0);
-  if (value.known_rank() && value.rank() >= 2) {
+  Shape bias = c.with_rank(1, 1), value = c.with_rank_of_at_least(0, 2);
+  if (value.known_rank()) {
     int axis = channels_first(c.node()) ? 1 : value.rank() - 1;
     Shape channels = Shape{value[axis]};
     if (!channels.compatible_with(bias)) {
@@ -331,8 +334,8 @@ void bias_add_shape(ShapeContext& c) {
 }
 
 void bias_add_grad_shape(ShapeContext& c) {
-  const Shape& dy = c.in(0);
-  if (!dy.known_rank() || dy.rank() < 2) return c.out(0, Shape{-1});
+  const Shape dy = c.with_rank_of_at_least(0, 2);
+  if (!dy.known_rank()) return c.out(0, Shape{-1});
   c.out(0, Shape{dy[channels_first(c.node()) ? 1 : dy.rank() - 1]});
 }
 
@@ -366,7 +369,7 @@ constexpr AttrDef kDataFormat = {"data_format", "string:NHWC|NCHW", "'NHWC'"};
 constexpr OpDef kBiasAdd = {
     .name = "BiasAdd",
     .doc = "Adds a vector along the dimension of the channels.",
-    .inputs = {{"value", "T"}, {"bias", "T"}},
+    .inputs = {{"value", "T"}, {"bias", "T", 1}},
     .outputs = {{"output", "T"}},
     .attrs = {{"T", kNumberTypes}, kDataFormat},
     .shape = bias_add_shape,

@@ -6,6 +6,7 @@
 #include "kernel/context.h"
 #include "ops/families.h"
 #include "ops/grad_nodes.h"
+#include "ops/reduce_axes.h"
 #include "ops/types.h"
 #include "ops/window.h"
 
@@ -62,7 +63,7 @@ Shape joined(const Node& node, const Shape& before, const Shape& next, int axis)
   }
   for (int i = 0; i < out.rank(); ++i) {
     if (i == axis) {
-      out[i] = out[i] < 0 || next[i] < 0 ? -1 : out[i] + next[i];
+      out[i] = out[i] < 0 || next[i] < 0 ? -1 : add_sizes(out[i], next[i]);
     } else if (out[i] < 0) {
       out[i] = next[i];
     } else if (next[i] >= 0 && next[i] != out[i]) {
@@ -175,9 +176,9 @@ Values concat_gradient(GradContext& g, ConcatInputs in) {
 constexpr OpDef kConcatV2 = {
     .name = "ConcatV2",
     .doc = "The values one after another along an axis.",
-    .inputs = {{"values", "N*T"}, {"axis", "Tidx"}},
+    .inputs = {{"values", "N*T"}, {"axis", "Tidx", 0}},
     .outputs = {{"output", "T"}},
-    .attrs = {{"N", "int"}, {"T", kAnyType}, {"Tidx", kIndexTypes, "int32"}},
+    .attrs = {{"N", "int>=2"}, {"T", kAnyType}, {"Tidx", kIndexTypes, "int32"}},
     .shape = [](ShapeContext& c) { concat_shape(c, concat_v2_inputs(c.inputs())); },
     .kernel = [](KernelContext& c) { concat_kernel(c, concat_v2_inputs(c.inputs())); },
     .gradient =
@@ -191,9 +192,9 @@ constexpr OpDef kConcatV2 = {
 constexpr OpDef kConcat = {
     .name = "Concat",
     .doc = "The values one after another along an axis.",
-    .inputs = {{"concat_dim", "int32"}, {"values", "N*T"}},
+    .inputs = {{"concat_dim", "int32", 0}, {"values", "N*T"}},
     .outputs = {{"output", "T"}},
-    .attrs = {{"N", "int"}, {"T", kAnyType}},
+    .attrs = {{"N", "int>=2"}, {"T", kAnyType}},
     .shape = [](ShapeContext& c) { concat_shape(c, concat_v1_inputs(c.inputs())); },
     .kernel = [](KernelContext& c) { concat_kernel(c, concat_v1_inputs(c.inputs())); },
     .gradient =
@@ -203,23 +204,35 @@ constexpr OpDef kConcat = {
     .samples = {"int32[]{1} float[2,3] float[2,1]"},
 };
 
+// The shape in input i is the first one's but along the axis.
+void check_concat_shape(const KernelContext& c, int i, int axis) {
+  const Tensor &first = c.in(1), &shape = c.in(i);
+  bool fits = shape.size() == first.size();
+  for (int d = 0; fits && d < int(first.size()); ++d)
+    fits = d == axis || int_at(shape, d) == int_at(first, d);
+  if (fits) return;
+  throw invalid_argument("ConcatOffset (node '{}'): the shapes {} and {} differ besides axis {}",
+                         c.node().name(), first.text(), shape.text(), axis);
+}
+
 void concat_offset_kernel(KernelContext& c) {
   int rank = int(c.in(1).size());
   int axis = resolve_axis(c.node(), int_at(c.in(0), 0), rank);
   int64_t offset = 0;
   for (int i = 1; i < c.inputs(); ++i) {
+    check_concat_shape(c, i, axis);
     Tensor& out = c.out(i - 1, c.in(i).shape());
     for (int d = 0; d < rank; ++d) set_int(out, d, d == axis ? offset : 0);
-    offset += int_at(c.in(i), axis);
+    offset = add_sizes(offset, int_at(c.in(i), axis));
   }
 }
 
 constexpr OpDef kConcatOffset = {
     .name = "ConcatOffset",
     .doc = "Where each of several tensors begins in their concatenation.",
-    .inputs = {{"concat_dim", "int32"}, {"shape", "N*shape_type"}},
+    .inputs = {{"concat_dim", "int32", 0}, {"shape", "N*shape_type", 1}},
     .outputs = {{"offset", "N*shape_type"}},
-    .attrs = {{"N", "int"}, {"shape_type", kIndexTypes, "int32"}},
+    .attrs = {{"N", "int>=2"}, {"shape_type", kIndexTypes, "int32"}},
     .shape =
         [](ShapeContext& c) {
           for (int i = 1; i < c.inputs(); ++i) c.out(i - 1, c.in(i));
@@ -286,9 +299,9 @@ Output concat_grads(GradContext& g, Output axis) {
 constexpr OpDef kSplit = {
     .name = "Split",
     .doc = "The value cut into equal parts along an axis.",
-    .inputs = {{"split_dim", "int32"}, {"value", "T"}},
+    .inputs = {{"split_dim", "int32", 0}, {"value", "T"}},
     .outputs = {{"output", "num_split*T"}},
-    .attrs = {{"num_split", "int"}, {"T", kAnyType}},
+    .attrs = {{"num_split", "int>=1"}, {"T", kAnyType}},
     .shape = split_shape,
     .kernel = split_kernel,
     .gradient = [](GradContext& g) -> Values {
@@ -297,13 +310,20 @@ constexpr OpDef kSplit = {
     .samples = {"int32[]{1} float[2,4] num_split=2"},
 };
 
+// The sizes with the one -1 among them filled in, which stays where the dimension is not known.
 std::vector<int64_t> split_sizes(const Node& node, const Shape& x, int axis, const Tensor& wanted) {
   std::vector<int64_t> sizes = as_ints(wanted);
-  int64_t known = 0;
-  int64_t* open = nullptr;
-  for (int64_t& size : sizes) (size < 0 ? (void)(open = &size) : (void)(known += size));
-  if (open) *open = x[axis] - known;
-  if (int(sizes.size()) != node.outputs() || (open ? *open < 0 : known != x[axis])) {
+  int64_t known = 0, open = -1;
+  bool fits = int(sizes.size()) == node.outputs();
+  for (size_t i = 0; fits && i < sizes.size(); ++i) {
+    fits = sizes[i] >= 0 || (sizes[i] == -1 && open < 0);
+    (sizes[i] < 0 ? open : known) = sizes[i] < 0 ? int64_t(i) : add_sizes(known, sizes[i]);
+  }
+  if (x[axis] >= 0) {
+    fits = fits && (open < 0 ? known == x[axis] : known <= x[axis]);
+    if (fits && open >= 0) sizes[size_t(open)] = x[axis] - known;
+  }
+  if (!fits) {
     throw invalid_argument("SplitV (node '{}'): the sizes {} do not add up to dimension {} of {}",
                            node.name(), wanted.text(), axis, x);
   }
@@ -315,16 +335,15 @@ void split_v_shape(ShapeContext& c) {
   const Tensor *sizes = c.constant(1), *axis_value = c.constant(2);
   int axis =
       x.known_rank() && axis_value ? resolve_axis(c.node(), int_at(*axis_value, 0), x.rank()) : -1;
+  std::vector<int64_t> parts(size_t(c.node().outputs()), -1);
+  if (axis >= 0 && sizes) parts = split_sizes(c.node(), x, axis, *sizes);
   for (int i = 0; i < c.node().outputs(); ++i) {
-    if (axis < 0) {
-      c.out(i, x.known_rank() ? Shape::unknown_of_rank(x.rank()) : Shape::unknown());
-      continue;
-    }
     Shape part = x;
-    part[axis] = -1;
-    if (sizes)
-      part[axis] =
-          x[axis] < 0 ? int_at(*sizes, i) : split_sizes(c.node(), x, axis, *sizes)[size_t(i)];
+    if (axis >= 0) {
+      part[axis] = parts[size_t(i)];
+    } else if (x.known_rank()) {
+      part = Shape::unknown_of_rank(x.rank());
+    }
     c.out(i, part);
   }
 }
@@ -332,9 +351,9 @@ void split_v_shape(ShapeContext& c) {
 constexpr OpDef kSplitV = {
     .name = "SplitV",
     .doc = "The value cut into parts of given sizes along an axis; one size may be -1.",
-    .inputs = {{"value", "T"}, {"size_splits", "Tlen"}, {"split_dim", "int32"}},
+    .inputs = {{"value", "T"}, {"size_splits", "Tlen", 1}, {"split_dim", "int32", 0}},
     .outputs = {{"output", "num_split*T"}},
-    .attrs = {{"num_split", "int"}, {"T", kAnyType}, {"Tlen", kIndexTypes, "int64"}},
+    .attrs = {{"num_split", "int>=1"}, {"T", kAnyType}, {"Tlen", kIndexTypes, "int64"}},
     .shape = split_v_shape,
     .kernel =
         [](KernelContext& c) {
@@ -401,7 +420,7 @@ constexpr OpDef kPack = {
     .doc = "Values of one shape side by side along a new axis.",
     .inputs = {{"values", "N*T"}},
     .outputs = {{"output", "T"}},
-    .attrs = {{"N", "int"}, {"T", kAnyType}, {"axis", "int", "0"}},
+    .attrs = {{"N", "int>=1"}, {"T", kAnyType}, {"axis", "int", "0"}},
     .shape = pack_shape,
     .kernel = pack_kernel,
     .prepare = prepare_axis,
@@ -456,7 +475,7 @@ constexpr OpDef kUnpack = {
     .doc = "The slices of the value along an axis, each as a tensor.",
     .inputs = {{"value", "T"}},
     .outputs = {{"output", "num*T"}},
-    .attrs = {{"num", "int"}, {"T", kAnyType}, {"axis", "int", "0"}},
+    .attrs = {{"num", "int>=0"}, {"T", kAnyType}, {"axis", "int", "0"}},
     .shape = unpack_shape,
     .kernel = unpack_kernel,
     .prepare = prepare_axis,
@@ -476,7 +495,7 @@ Shape tiled(const Shape& x, const Tensor& multiples) {
     int64_t times = int_at(multiples, i);
     if (times < 0)
       throw invalid_argument("Tile: the multiples {} hold a negative number", multiples.text());
-    out.push_back(x[i] < 0 ? -1 : x[i] * times);
+    out.push_back(x[i] < 0 ? -1 : multiply_sizes(x[i], times));
   }
   return out;
 }
@@ -526,7 +545,7 @@ Values tile_gradient(GradContext& g) {
 constexpr OpDef kTile = {
     .name = "Tile",
     .doc = "The input repeated `multiples` times in each dimension.",
-    .inputs = {{"input", "T"}, {"multiples", "Tmultiples"}},
+    .inputs = {{"input", "T"}, {"multiples", "Tmultiples", 1}},
     .outputs = {{"output", "T"}},
     .attrs = {{"T", kAnyType}, {"Tmultiples", kIndexTypes, "int32"}},
     .shape =
@@ -585,7 +604,7 @@ void transpose_kernel(KernelContext& c) {
 constexpr OpDef kTranspose = {
     .name = "Transpose",
     .doc = "The input with its dimensions in another order.",
-    .inputs = {{"x", "T"}, {"perm", "Tperm"}},
+    .inputs = {{"x", "T"}, {"perm", "Tperm", 1}},
     .outputs = {{"y", "T"}},
     .attrs = {{"T", kAnyType}, {"Tperm", kIndexTypes, "int32"}},
     .shape = transpose_shape,
@@ -605,8 +624,9 @@ void reverse_kernel(KernelContext& c) {
   Tensor& out = c.out(0, x.shape());
   int64_t begin[Shape::kMaxRank] = {};
   Window window = plain_window(x.shape(), begin, x.shape());
-  for (int64_t i = 0; i < axes.size(); ++i) {
-    int axis = resolve_axis(c.node(), int_at(axes, i), x.shape().rank());
+  const uint32_t turned = axes_mask(c.node(), axes, x.shape().rank());
+  for (int axis = 0; axis < window.rank; ++axis) {
+    if (!(turned >> axis & 1)) continue;
     window.start += (window.sizes[axis] - 1) * window.steps[axis];
     window.steps[axis] = -window.steps[axis];
   }
@@ -616,7 +636,7 @@ void reverse_kernel(KernelContext& c) {
 constexpr OpDef kReverseV2 = {
     .name = "ReverseV2",
     .doc = "The input with the order of the elements along some axes turned round.",
-    .inputs = {{"tensor", "T"}, {"axis", "Tidx"}},
+    .inputs = {{"tensor", "T"}, {"axis", "Tidx", 1}},
     .outputs = {{"output", "T"}},
     .attrs = {{"Tidx", kIndexTypes, "int32"}, {"T", kAnyType}},
     .shape = same_shape,

@@ -38,8 +38,9 @@ constexpr OpDef activation_grad(std::string_view name, std::string_view doc, std
           .inputs = {{"gradients", "T"}, {second, "T"}},
           .outputs = {{"backprops", "T"}},
           .attrs = {{"T", types}},
-          .shape = same_shape,
+          .shape = equal_shapes,
           .block = block,
+          .equal_inputs = true,
           .gradient = gradient,
           .samples = {"float[2,3] float[2,3]"}};
 }
@@ -193,7 +194,7 @@ constexpr OpDef kLeakyReluGrad = {
     .inputs = {{"gradients", "T"}, {"features", "T"}},
     .outputs = {{"backprops", "T"}},
     .attrs = {{"alpha", "float", "0.2"}, {"T", kRealTypes, "float"}},
-    .shape = same_shape,
+    .shape = equal_shapes,
     .kernel = [](KernelContext& c) { c.state<LeakyState>().run(c); },
     .prepare =
         [](const Node& node) {

@@ -11,7 +11,7 @@
 namespace capstan {
 namespace {
 
-constexpr RowList<AttrDef, 14> kElementAttrs = {{"component_types", "list(type)"},
+constexpr RowList<AttrDef, 14> kElementAttrs = {{"component_types", "list(type)>=1"},
                                                 {"timeout_ms", "int", "-1"}};
 
 // --- The queue itself ----------------------------------------------------------------------------
@@ -46,7 +46,7 @@ constexpr OpDef queue_row(std::string_view name, std::string_view handle) {
   return {.name = name,
           .doc = "A queue of tuples, first in first out.",
           .outputs = {{"handle", handle}},
-          .attrs = {{"component_types", "list(type)"},
+          .attrs = {{"component_types", "list(type)>=1"},
                     {"shapes", "list(shape)", "[]"},
                     {"capacity", "int", "-1"},
                     {"container", "string", "''"},
@@ -87,7 +87,7 @@ constexpr OpDef enqueue_row(std::string_view name, std::string_view handle, std:
   return {.name = name,
           .doc = doc,
           .inputs = {{"handle", handle}, {"components", "Tcomponents"}},
-          .attrs = {{"Tcomponents", "list(type)"}, {"timeout_ms", "int", "-1"}},
+          .attrs = {{"Tcomponents", "list(type)>=1"}, {"timeout_ms", "int", "-1"}},
           .shape = no_outputs,
           .blocking = blocking,
           .no_gradient = true,
@@ -122,14 +122,14 @@ void dequeue(KernelContext& c) {
 
 void dequeue_many(KernelContext& c) {
   begin_waiting(c, [&] {
-    queue_of_outputs(c)->dequeue_many(scalar_in<int32_t>(c, 1), false, &c.cancellation(),
+    queue_of_outputs(c)->dequeue_many(*c.in(1).data<int32_t>(), false, &c.cancellation(),
                                       hand_out(c));
   });
 }
 
 void dequeue_up_to(KernelContext& c) {
   begin_waiting(c, [&] {
-    queue_of_outputs(c)->dequeue_many(scalar_in<int32_t>(c, 1), true, &c.cancellation(),
+    queue_of_outputs(c)->dequeue_many(*c.in(1).data<int32_t>(), true, &c.cancellation(),
                                       hand_out(c));
   });
 }
@@ -186,7 +186,7 @@ constexpr OpDef dequeue_many_row(std::string_view name, std::string_view handle,
   return {.name = name,
           .doc = up_to ? "Takes n tuples, as one batch; fewer once the queue is closed."
                        : "Takes n tuples out of the queue, as one batch; waits for all of them.",
-          .inputs = {{"handle", handle}, {"n", "int32"}},
+          .inputs = {{"handle", handle}, {"n", "int32", 0}},
           .outputs = {{"components", "component_types"}},
           .attrs = kElementAttrs,
           .shape = up_to ? dequeue_up_to_shape : dequeue_many_shape,

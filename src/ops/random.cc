@@ -34,7 +34,6 @@ Philox stream_for(KernelContext& c, uint64_t blocks) {
 }
 
 void shape_from_input(ShapeContext& c) {
-  c.with_rank(0, 1);
   c.out(0, c.in_as_shape(0).value_or(Shape::unknown()));
 }
 
@@ -50,7 +49,7 @@ constexpr OpDef random_row(std::string_view name, std::string_view doc,
                            void (*kernel)(KernelContext&)) {
   return {.name = name,
           .doc = doc,
-          .inputs = {{"shape", "T"}},
+          .inputs = {{"shape", "T", 1}},
           .outputs = {{"output", "dtype"}},
           .attrs = {{"seed", "int", "0"},
                     {"seed2", "int", "0"},
@@ -82,7 +81,7 @@ void random_uniform_int(KernelContext& c) {
 constexpr OpDef kRandomUniformInt = {
     .name = "RandomUniformInt",
     .doc = "Uniform whole numbers in [minval, maxval).",
-    .inputs = {{"shape", "T"}, {"minval", "Tout"}, {"maxval", "Tout"}},
+    .inputs = {{"shape", "T", 1}, {"minval", "Tout", 0}, {"maxval", "Tout", 0}},
     .outputs = {{"output", "Tout"}},
     .attrs = {{"seed", "int", "0"},
               {"seed2", "int", "0"},

@@ -6,6 +6,7 @@
 #include "graph/shape_context.h"
 #include "kernel/context.h"
 #include "kernel/reduce.h"
+#include "kernel/wrapping.h"
 #include "ops/families.h"
 #include "ops/grad_nodes.h"
 #include "ops/reduce_axes.h"
@@ -38,13 +39,13 @@ template <class T>
 struct AddUp {
   static constexpr Reduction kFast = Reduction::kSum;
   static T zero() { return T(0); }
-  static T join(T a, T b) { return T(a + b); }
+  static T join(T a, T b) { return wrapping_add(a, b); }
 };
 template <class T>
 struct Multiply {
   static constexpr Reduction kFast = Reduction::kProduct;
   static T zero() { return T(1); }
-  static T join(T a, T b) { return T(a * b); }
+  static T join(T a, T b) { return wrapping_multiply(a, b); }
 };
 template <class T>
 struct Largest {
@@ -401,7 +402,7 @@ void arg_shape(ShapeContext& c) {
 constexpr OpDef arg_row(std::string_view name, std::string_view doc, Prepare prepare) {
   return {.name = name,
           .doc = doc,
-          .inputs = {{"input", "T"}, {"dimension", "Tidx"}},
+          .inputs = {{"input", "T"}, {"dimension", "Tidx", 0}},
           .outputs = {{"output", "output_type"}},
           .attrs = {{"T", kNumberTypes},
                     {"Tidx", kIndexTypes, "int32"},

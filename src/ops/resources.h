@@ -34,16 +34,6 @@ std::shared_ptr<R> make_handle(KernelContext& c, std::string_view kind, const Ma
   return std::static_pointer_cast<R>(resource);
 }
 
-// A number that came as a scalar tensor; throws InvalidArgument naming the input otherwise.
-template <class T>
-T scalar_in(const KernelContext& c, int i) {
-  if (c.in(i).size() != 1) {
-    throw invalid_argument("input {} of {} must be a scalar, not of shape {}", i, c.node().name(),
-                           c.in(i).shape());
-  }
-  return *c.in(i).data<T>();
-}
-
 // Runs the body of a blocking kernel. What it throws, it throws before it has begun to wait.
 template <class Body>
 void begin_waiting(KernelContext& c, const Body& body) {

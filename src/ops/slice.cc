@@ -25,7 +25,7 @@ Shape slice_size(const Shape& x, const Tensor& begin, const Tensor& size) {
   for (int i = 0; i < x.rank(); ++i) {
     int64_t from = int_at(begin, i), n = int_at(size, i);
     if (n == -1 && x[i] >= 0) n = x[i] - from;
-    bool inside = from >= 0 && n >= -1 && (x[i] < 0 || from + n <= x[i]);
+    bool inside = from >= 0 && n >= -1 && (x[i] < 0 || (from <= x[i] && n <= x[i] - from));
     if (!inside) {
       throw invalid_argument("Slice: {} elements from {} do not lie within dimension {} of {}", n,
                              from, i, x);
@@ -74,7 +74,7 @@ constexpr OpDef kSlice = {
     .name = "Slice",
     .doc =
         "A window of the input: `size` elements from `begin` in each dimension, -1 for the rest.",
-    .inputs = {{"input", "T"}, {"begin", "Index"}, {"size", "Index"}},
+    .inputs = {{"input", "T"}, {"begin", "Index", 1}, {"size", "Index", 1}},
     .outputs = {{"output", "T"}},
     .attrs = {{"T", kAnyType}, {"Index", kIndexTypes}},
     .shape = slice_shape,
@@ -96,7 +96,7 @@ Shape padded(const Shape& x, const Tensor& paddings) {
     int64_t before = int_at(paddings, 2 * i), after = int_at(paddings, 2 * i + 1);
     if (before < 0 || after < 0)
       throw invalid_argument("Pad: the paddings {} hold a negative number", paddings.text());
-    out.push_back(x[i] < 0 ? -1 : x[i] + before + after);
+    out.push_back(x[i] < 0 ? -1 : add_sizes(x[i], add_sizes(before, after)));
   }
   return out;
 }
@@ -133,7 +133,7 @@ Values pad_gradient(GradContext& g) {
 constexpr OpDef kPad = {
     .name = "Pad",
     .doc = "The input with zeros before and after it in each dimension.",
-    .inputs = {{"input", "T"}, {"paddings", "Tpaddings"}},
+    .inputs = {{"input", "T"}, {"paddings", "Tpaddings", 2}},
     .outputs = {{"output", "T"}},
     .attrs = {{"T", kAnyType}, {"Tpaddings", kIndexTypes, "int32"}},
     .shape = pad_shape,
@@ -150,7 +150,7 @@ void fill_with(Tensor& out, const Tensor& value) {
 constexpr OpDef kPadV2 = {
     .name = "PadV2",
     .doc = "The input with a value before and after it in each dimension.",
-    .inputs = {{"input", "T"}, {"paddings", "Tpaddings"}, {"constant_values", "T"}},
+    .inputs = {{"input", "T"}, {"paddings", "Tpaddings", 2}, {"constant_values", "T", 0}},
     .outputs = {{"output", "T"}},
     .attrs = {{"T", kAnyType}, {"Tpaddings", kIndexTypes, "int32"}},
     .shape = pad_shape,
@@ -198,6 +198,8 @@ class SliceReader {
       : x_(x), begin_(begin), end_(end), strides_(strides), count_(count), masks_(masks) {}
 
   StridedWindow read() {
+    if (count_ > kMostIndices)
+      throw invalid_argument("StridedSlice takes {} indices at most, not {}", kMostIndices, count_);
     int ellipses = std::popcount(masks_.ellipsis & bits(count_));
     if (ellipses > 1)
       throw invalid_argument("StridedSlice takes one ellipsis, but got {}", ellipses);
@@ -224,6 +226,7 @@ class SliceReader {
   }
 
  private:
+  static constexpr int kMostIndices = 31;  // the bits of a mask
   static uint32_t bits(int n) { return (1u << n) - 1; }
 
   void whole() {
@@ -252,6 +255,8 @@ class SliceReader {
       taken.begin = from;
       taken.size =
           span == 0 || (span < 0) != (stride < 0) ? 0 : span / stride + (span % stride != 0);
+      // To a next element that is not there a step may be of any length.
+      if (taken.size <= 1) taken.stride = 1;
     }
     taken_[axis_++] = taken;
     if (!shrink) out_.shape.push_back(taken.size);
@@ -293,10 +298,8 @@ class SliceReader {
 };
 
 void strided_slice_shape(ShapeContext& c) {
-  const Shape& vector = c.in(1).known_rank() ? c.in(1) : c.in(3);
-  if (!c.in(0).known_rank() || !vector.known_rank() || vector.rank() != 1 || vector[0] < 0) {
-    return c.out(0, Shape::unknown());
-  }
+  const Shape vector = c.in(1).merged_with(c.in(2)).merged_with(c.in(3));
+  if (!c.in(0).known_rank() || !vector.fully_defined()) return c.out(0, Shape::unknown());
   SliceMasks masks(c.node());
   SliceReader reader(c.in(0), c.constant(1), c.constant(2), c.constant(3), int(vector[0]), masks);
   c.out(0, reader.read().shape);
@@ -304,7 +307,7 @@ void strided_slice_shape(ShapeContext& c) {
 
 StridedWindow read_strided(const Shape& x, KernelContext& c) {
   const Tensor &begin = c.in(1), &end = c.in(2), &strides = c.in(3);
-  if (begin.size() != end.size() || begin.size() != strides.size() || begin.size() > 31) {
+  if (begin.size() != end.size() || begin.size() != strides.size()) {
     throw invalid_argument("StridedSlice: begin {}, end {} and strides {} must have one length",
                            begin.shape(), end.shape(), strides.shape());
   }
@@ -343,7 +346,7 @@ Values strided_slice_gradient(GradContext& g) {
 constexpr OpDef kStridedSlice = {
     .name = "StridedSlice",
     .doc = "Python's x[begin:end:stride, ...], with masks for what was not written.",
-    .inputs = {{"input", "T"}, {"begin", "Index"}, {"end", "Index"}, {"strides", "Index"}},
+    .inputs = {{"input", "T"}, {"begin", "Index", 1}, {"end", "Index", 1}, {"strides", "Index", 1}},
     .outputs = {{"output", "T"}},
     .attrs = {{"T", kAnyType},
               {"Index", kIndexTypes},
@@ -391,10 +394,10 @@ void strided_slice_grad_shape(ShapeContext& c) {
 constexpr OpDef kStridedSliceGrad = {
     .name = "StridedSliceGrad",
     .doc = "Zeros of this shape with dy where StridedSlice would read.",
-    .inputs = {{"shape", "Index"},
-               {"begin", "Index"},
-               {"end", "Index"},
-               {"strides", "Index"},
+    .inputs = {{"shape", "Index", 1},
+               {"begin", "Index", 1},
+               {"end", "Index", 1},
+               {"strides", "Index", 1},
                {"dy", "T"}},
     .outputs = {{"output", "T"}},
     .attrs = {{"T", kAnyType},

@@ -250,7 +250,7 @@ constexpr OpDef kInTopK = {
 constexpr OpDef kInTopKV2 = {
     .name = "InTopKV2",
     .doc = "Whether each target is among the k best predictions of its row.",
-    .inputs = {{"predictions", "float"}, {"targets", "T"}, {"k", "T"}},
+    .inputs = {{"predictions", "float"}, {"targets", "T"}, {"k", "T", 0}},
     .outputs = {{"precision", "bool"}},
     .attrs = {{"T", kIndexTypes, "int32"}},
     .shape = in_top_k_shape,
@@ -259,15 +259,24 @@ constexpr OpDef kInTopKV2 = {
     .samples = {"float[2,3] int32[2]{1,2} int32[]{2}"},
 };
 
+// Rows of k; -1 where it is not known.
+Shape top_k_shape(const Node& node, const Shape& x, int64_t k) {
+  const int last = x.rank() - 1;
+  if (last < 0 || k < -1 || (x[last] >= 0 && k > x[last])) {
+    throw invalid_argument("TopKV2 (node '{}'): k = {} does not fit rows of shape {}", node.name(),
+                           k, x);
+  }
+  Shape out = x;
+  out[last] = k;
+  return out;
+}
+
 template <class T>
 void top_k(KernelContext& c) {
   const Tensor& x = c.in(0);
   int64_t k = int_at(c.in(1), 0);
-  Shape shape = x.shape();
-  int64_t width = shape.rank() ? shape[shape.rank() - 1] : 0;
-  if (k < 0 || k > width)
-    throw invalid_argument("TopKV2: k = {} does not fit rows of shape {}", k, shape);
-  shape[shape.rank() - 1] = k;
+  const Shape shape = top_k_shape(c.node(), x.shape(), k);
+  const int64_t width = x.shape()[shape.rank() - 1];
   Tensor &values = c.out(0, shape), &indices = c.out(1, shape);
   std::vector<int32_t> order(static_cast<size_t>(width));
   for (int64_t r = 0; r < (width ? x.size() / width : 0); ++r) {
@@ -287,7 +296,7 @@ void top_k(KernelContext& c) {
 constexpr OpDef kTopKV2 = {
     .name = "TopKV2",
     .doc = "The k largest elements of each row and where they are.",
-    .inputs = {{"input", "T"}, {"k", "Tk"}},
+    .inputs = {{"input", "T"}, {"k", "Tk", 0}},
     .outputs = {{"values", "T"}, {"indices", "index_type"}},
     .attrs = {{"sorted", "bool", "true"},
               {"T", kNumberTypes},
@@ -296,8 +305,9 @@ constexpr OpDef kTopKV2 = {
     .shape =
         [](ShapeContext& c) {
           Shape shape = c.in(0);
-          if (shape.known_rank() && shape.rank() > 0) {
-            shape[shape.rank() - 1] = c.constant(1) ? int_at(*c.constant(1), 0) : -1;
+          if (shape.known_rank()) {
+            const int64_t k = c.constant(1) ? int_at(*c.constant(1), 0) : -1;
+            shape = top_k_shape(c.node(), shape, k);
           }
           c.out(0, shape), c.out(1, shape);
         },

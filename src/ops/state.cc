@@ -5,6 +5,7 @@
 
 #include "graph/shape_context.h"
 #include "kernel/context.h"
+#include "kernel/wrapping.h"
 #include "ops/families.h"
 #include "ops/types.h"
 #include "ops/window.h"
@@ -72,7 +73,8 @@ constexpr OpDef kInitializedValue = {
     .inputs = {{"ref", "Ref(T)"}, {"otherwise", "T"}},
     .outputs = {{"value", "T"}},
     .attrs = {{"T", kAnyType}},
-    .shape = [](ShapeContext& c) { c.out(0, c.in(1)); },
+    // Either may be given out: what both agree on is known.
+    .shape = [](ShapeContext& c) { c.out(0, c.in(0) == c.in(1) ? c.in(1) : Shape::unknown()); },
     .kernel = initialized_value,
     .no_gradient = true,
     .stateful = true,
@@ -147,14 +149,14 @@ template <class T>
 void add(Tensor& variable, const Tensor& value) {
   T* out = variable.data<T>();
   const T* in = value.data<T>();
-  for (int64_t i = 0; i < variable.size(); ++i) out[i] = T(out[i] + in[i]);
+  for (int64_t i = 0; i < variable.size(); ++i) out[i] = wrapping_add(out[i], in[i]);
 }
 
 template <class T>
 void subtract(Tensor& variable, const Tensor& value) {
   T* out = variable.data<T>();
   const T* in = value.data<T>();
-  for (int64_t i = 0; i < variable.size(); ++i) out[i] = T(out[i] - in[i]);
+  for (int64_t i = 0; i < variable.size(); ++i) out[i] = wrapping_subtract(out[i], in[i]);
 }
 
 std::shared_ptr<void> prepare_add(const Node& node) {
@@ -258,7 +260,7 @@ void scatter_add(KernelContext& c) {
   ScatterArgs args = scatter_args(c, variable.value());
   for_number(c.node(), args.variable.dtype(), [&](auto tag) {
     using T = typename decltype(tag)::type;
-    scatter_rows<T>(args, [](T a, T b) { return T(a + b); });
+    scatter_rows<T>(args, wrapping_add<T>);
   });
 }
 
@@ -268,7 +270,7 @@ void scatter_sub(KernelContext& c) {
   ScatterArgs args = scatter_args(c, variable.value());
   for_number(c.node(), args.variable.dtype(), [&](auto tag) {
     using T = typename decltype(tag)::type;
-    scatter_rows<T>(args, [](T a, T b) { return T(a - b); });
+    scatter_rows<T>(args, wrapping_subtract<T>);
   });
 }
 

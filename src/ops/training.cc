@@ -46,9 +46,7 @@ class Target : public VariableWrite {
 
 template <class T>
 T rate_in(const KernelContext& c, int i) {
-  if (c.in(i).size() == 1) return *c.in(i).data<T>();
-  throw invalid_argument("input {} of {} must be a scalar, not of shape {}", i, c.node().name(),
-                         c.in(i).shape());
+  return *c.in(i).data<T>();
 }
 
 // update(start, length) over the elements of a tensor, in pieces.
@@ -123,21 +121,18 @@ void apply(KernelContext& c) {
   }
 }
 
-// References and the gradient have one shape, all other inputs are scalars.
+// References and the gradient have one shape.
 template <int refs, int grad>
 void apply_shape(ShapeContext& c) {
   Shape shape = c.in(grad);
   for (int i = 0; i < refs; ++i) shape = shape.merged_with(c.in(i));
-  for (int i = refs; i < c.inputs(); ++i) {
-    if (i != grad) c.with_rank(i, 0);
-  }
   c.out(0, shape);
 }
 
 constexpr OpDef kApplyGradientDescent = {
     .name = "ApplyGradientDescent",
     .doc = "var -= alpha * delta",
-    .inputs = {{"var", "Ref(T)"}, {"alpha", "T"}, {"delta", "T"}},
+    .inputs = {{"var", "Ref(T)"}, {"alpha", "T", 0}, {"delta", "T"}},
     .outputs = {{"out", "Ref(T)"}},
     .attrs = {{"T", kRealTypes}, {"use_locking", "bool", "false"}},
     .shape = apply_shape<1, 2>,
@@ -153,7 +148,7 @@ constexpr OpDef kApplyMomentum = {
     .name = "ApplyMomentum",
     .doc = "accum = accum * momentum + grad; var -= lr * accum",
     .inputs =
-        {{"var", "Ref(T)"}, {"accum", "Ref(T)"}, {"lr", "T"}, {"grad", "T"}, {"momentum", "T"}},
+        {{"var", "Ref(T)"}, {"accum", "Ref(T)"}, {"lr", "T", 0}, {"grad", "T"}, {"momentum", "T", 0}},
     .outputs = {{"out", "Ref(T)"}},
     .attrs = {{"T", kRealTypes},
               {"use_locking", "bool", "false"},
@@ -170,7 +165,7 @@ constexpr OpDef kApplyMomentum = {
 constexpr OpDef kApplyAdagrad = {
     .name = "ApplyAdagrad",
     .doc = "accum += grad * grad; var -= lr * grad / sqrt(accum)",
-    .inputs = {{"var", "Ref(T)"}, {"accum", "Ref(T)"}, {"lr", "T"}, {"grad", "T"}},
+    .inputs = {{"var", "Ref(T)"}, {"accum", "Ref(T)"}, {"lr", "T", 0}, {"grad", "T"}},
     .outputs = {{"out", "Ref(T)"}},
     .attrs = {{"T", kRealTypes},
               {"use_locking", "bool", "false"},
@@ -192,12 +187,12 @@ constexpr OpDef kApplyAdam = {
     .inputs = {{"var", "Ref(T)"},
                {"m", "Ref(T)"},
                {"v", "Ref(T)"},
-               {"beta1_power", "T"},
-               {"beta2_power", "T"},
-               {"lr", "T"},
-               {"beta1", "T"},
-               {"beta2", "T"},
-               {"epsilon", "T"},
+               {"beta1_power", "T", 0},
+               {"beta2_power", "T", 0},
+               {"lr", "T", 0},
+               {"beta1", "T", 0},
+               {"beta2", "T", 0},
+               {"epsilon", "T", 0},
                {"grad", "T"}},
     .outputs = {{"out", "Ref(T)"}},
     .attrs = {{"T", kRealTypes},

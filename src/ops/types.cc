@@ -16,6 +16,12 @@ Shape shape_from(const Tensor& t) {
   return shape;
 }
 
+int64_t single_int(const Node& node, const Tensor& t) {
+  if (t.size() == 1) return int_at(t, 0);
+  throw invalid_argument("{} (node '{}') needs one number, but got a tensor of shape {}", node.op(),
+                         node.name(), t.shape());
+}
+
 int resolve_axis(const Node& node, int64_t axis, int rank) {
   if (axis < -rank || axis >= rank) {
     throw invalid_argument("{} (node '{}'): axis {} is outside [-{}, {})", node.op(), node.name(),

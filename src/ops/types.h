@@ -83,6 +83,9 @@ inline void set_int(Tensor& t, int64_t i, int64_t value) {
   }
 }
 
+// The one element of an int32 or int64 tensor of any rank; throws InvalidArgument for others.
+int64_t single_int(const Node& node, const Tensor& t);
+
 // The elements of an int32 or int64 vector as a shape; throws InvalidArgument for negative ones.
 Shape shape_from(const Tensor& t);
 

@@ -34,8 +34,9 @@ constexpr OpDef unary_grad(std::string_view name, std::string_view doc, BlockCho
           .inputs = {{"y", "T"}, {"dy", "T"}},
           .outputs = {{"z", "T"}},
           .attrs = {{"T", kRealTypes}},
-          .shape = same_shape,
+          .shape = equal_shapes,
           .block = block,
+          .equal_inputs = true,
           .gradient = gradient,
           .samples = samples};
 }

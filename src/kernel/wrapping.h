@@ -1,0 +1,35 @@
+#pragma once
+
+// Arithmetic on users' whole numbers: results that do not fit wrap around, as TensorFlow's do. The
+// language leaves the overflow of signed numbers undefined.
+
+#include <cstdint>
+#include <type_traits>
+
+namespace capstan {
+
+template <class T>
+constexpr T wrapping_add(T a, T b) {
+  if constexpr (std::is_integral_v<T>) return T(uint64_t(a) + uint64_t(b));
+  return T(a + b);
+}
+
+template <class T>
+constexpr T wrapping_subtract(T a, T b) {
+  if constexpr (std::is_integral_v<T>) return T(uint64_t(a) - uint64_t(b));
+  return T(a - b);
+}
+
+template <class T>
+constexpr T wrapping_multiply(T a, T b) {
+  if constexpr (std::is_integral_v<T>) return T(uint64_t(a) * uint64_t(b));
+  return T(a * b);
+}
+
+template <class T>
+constexpr T wrapping_negate(T a) {
+  if constexpr (std::is_integral_v<T>) return T(0 - uint64_t(a));
+  return T(-a);
+}
+
+}  // namespace capstan
