@@ -24,7 +24,9 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
   add_compile_options(-Wthread-safety)
 endif()
 if(CAPSTAN_SANITIZE)
-  add_compile_options(-fsanitize=${CAPSTAN_SANITIZE} -fno-omit-frame-pointer)
+  # Undefined behaviour ends the process: a line on the error output is nobody's failure.
+  add_compile_options(-fsanitize=${CAPSTAN_SANITIZE} -fno-omit-frame-pointer
+                      -fno-sanitize-recover=all)
   add_link_options(-fsanitize=${CAPSTAN_SANITIZE})
 endif()
 
