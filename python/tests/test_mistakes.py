@@ -93,7 +93,7 @@ SCALARS = {
     "split": (lambda axis: tf.split(ROWS, 2, axis), np.int32),
     "concat": (lambda axis: tf.concat([ROWS, ROWS], axis), np.int32),
     "gather": (lambda axis: tf.gather(ROWS, [0], axis=axis), np.int32),
-    "top_k": (lambda k: tf.nn.top_k(ROWS, k), np.int32),
+    "top_k": (lambda k: tf.raw_ops.TopKV2(input=ROWS, k=k), np.int32),
     "random_uniform": (lambda low: tf.random_uniform([3], low, 9, tf.int32), np.int32),
     "in_top_k": (lambda k: tf.nn.in_top_k(ROWS, np.int32([0, 1]), k), np.int32),
     "segments": (lambda count: tf.unsorted_segment_sum(ROWS, [0, 1], count), np.int32),

@@ -53,7 +53,11 @@ size_t utf8_length(std::string_view text) {
   for (size_t i = 1; i < length; ++i) {
     if ((byte(i) & 0xC0) != 0x80) return 0;
   }
-  return length;
+  // Longer than need be (a control in disguise), a surrogate, or beyond the last character.
+  const unsigned second = length > 2 ? byte(1) : 0;
+  const bool wrong = (byte(0) == 0xE0 && second < 0xA0) || (byte(0) == 0xED && second >= 0xA0) ||
+                     (byte(0) == 0xF0 && second < 0x90) || (byte(0) == 0xF4 && second >= 0x90);
+  return wrong ? 0 : length;
 }
 
 std::string printable(std::string_view text) {

@@ -26,7 +26,9 @@ Fd secret_as_fd(const std::string& secret) {
 }
 
 std::string secret_of_fd(int fd) {
-  if (fd < 0 || fcntl(fd, F_GET_SEALS) != kSeals) return "";
+  // A system may add seals of its own.
+  const int seals = fd < 0 ? -1 : fcntl(fd, F_GET_SEALS);
+  if (seals < 0 || (seals & kSeals) != kSeals) return "";
   char text[kLongest];
   ssize_t got = pread(fd, text, sizeof text, 0);
   if (got <= 0 || fcntl(fd, F_SETFD, FD_CLOEXEC) != 0) return "";

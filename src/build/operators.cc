@@ -9,13 +9,16 @@ namespace {
 
 Output unary(std::string_view op, Output x) { return x.graph().add(op, {x}); }
 
+// Exact: it holds 64 bits.
+using Limits = std::pair<long double, long double>;
+
 template <class T>
-std::pair<double, double> limits_of() {
-  return {double(std::numeric_limits<T>::lowest()), double(std::numeric_limits<T>::max())};
+Limits limits_of() {
+  return {std::numeric_limits<T>::lowest(), std::numeric_limits<T>::max()};
 }
 
 // The smallest and the largest number of a type.
-std::pair<double, double> limits(DType dtype) {
+Limits limits(DType dtype) {
   switch (dtype) {
     case DType::kFloat: return limits_of<float>();
     case DType::kDouble: return limits_of<double>();
@@ -31,14 +34,29 @@ std::pair<double, double> limits(DType dtype) {
   }
 }
 
+template <class Real>
+long double inside(long double limit) {
+  const auto near = static_cast<Real>(limit);
+  return std::abs(static_cast<long double>(near)) > std::abs(limit) ? std::nextafter(near, Real(0))
+                                                                     : near;
+}
+
 // The same limits as elements of `dtype`: a float next to 2^31 - 1 must not lie beyond it.
-std::pair<double, double> within(DType dtype, std::pair<double, double> limits) {
-  if (dtype != DType::kFloat) return limits;
-  auto inside = [](double limit) {
-    const auto near = static_cast<float>(limit);
-    return std::abs(double{near}) > std::abs(limit) ? std::nextafter(near, 0.0f) : near;
-  };
-  return {inside(limits.first), inside(limits.second)};
+Limits within(DType dtype, Limits limits) {
+  if (dtype == DType::kFloat) return {inside<float>(limits.first), inside<float>(limits.second)};
+  if (dtype == DType::kDouble) return {inside<double>(limits.first), inside<double>(limits.second)};
+  return limits;
+}
+
+// One number of a type in which it is exact.
+Tensor exactly(DType dtype, long double value) {
+  switch (dtype) {
+    case DType::kInt64: return Tensor::scalar(static_cast<int64_t>(value));
+    case DType::kUInt64: return Tensor::scalar(static_cast<uint64_t>(value));
+    case DType::kUInt32: return Tensor::scalar(static_cast<uint32_t>(value));
+    case DType::kUInt16: return Tensor::scalar(static_cast<uint16_t>(value));
+    default: return scalar_of(dtype, static_cast<double>(value));
+  }
 }
 
 }  // namespace
@@ -101,6 +119,7 @@ Output argmax(Output x, int axis) {
 Output concat(std::span<const Output> values, int axis) {
   if (values.empty()) throw invalid_argument("there is nothing to join");
   Graph& g = values[0].graph();
+  if (values.size() == 1) return g.add("Identity", values, {}, "concat");
   std::string full = g.unique_name("concat");
   std::vector<Output> inputs(values.begin(), values.end());
   inputs.push_back(g.constant(Tensor::scalar<int32_t>(axis), full + "/axis/"));
@@ -149,8 +168,8 @@ Output saturate_cast(Output x, DType dtype, std::string_view name) {
   Composite made(g, name);
   auto [own_least, own_most] = limits(x.dtype());
   auto [least, most] = within(x.dtype(), limits(dtype));
-  if (own_least < least) x = binary("Maximum", x, g.constant(scalar_of(x.dtype(), least), "min"));
-  if (own_most > most) x = binary("Minimum", x, g.constant(scalar_of(x.dtype(), most), "max"));
+  if (own_least < least) x = binary("Maximum", x, g.constant(exactly(x.dtype(), least), "min"));
+  if (own_most > most) x = binary("Minimum", x, g.constant(exactly(x.dtype(), most), "max"));
   return cast_to(x, dtype, made.self);
 }
 

@@ -10,9 +10,11 @@ bool takes_part_in_training(const std::string& job) { return job != "ps" && job 
 
 Membership::Membership(const ClusterSpec& cluster) {
   for (const auto& [job, tasks] : cluster.jobs()) {
-    if (!takes_part_in_training(job)) continue;
-    for (const auto& [index, address] : tasks)
-      trainers_.insert(fmt::format("/job:{}/task:{}", job, index));
+    for (const auto& [index, address] : tasks) {
+      const std::string name = fmt::format("/job:{}/task:{}", job, index);
+      tasks_.insert(name);
+      if (takes_part_in_training(job)) trainers_.insert(name);
+    }
   }
 }
 
@@ -25,8 +27,20 @@ void Membership::note_working(const std::string& task, uint64_t incarnation) {
 
 void Membership::note(const std::string& task, uint64_t incarnation, Standing standing) {
   std::lock_guard lock(mutex_);
+  if (!tasks_.contains(task)) return;
   said_[task] = {standing, incarnation};
   changed_.notify_all();
+}
+
+void Membership::hear(const std::string& task, uint64_t incarnation, Standing standing) {
+  std::lock_guard lock(mutex_);
+  if (tasks_.contains(task) && said_.try_emplace(task, Said{standing, incarnation}).second)
+    changed_.notify_all();
+}
+
+std::map<std::string, Membership::Said> Membership::all_said() const {
+  std::lock_guard lock(mutex_);
+  return said_;
 }
 
 Standing Membership::said_by(const std::string& task) const {

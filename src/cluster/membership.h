@@ -32,8 +32,17 @@ class Membership {
 
   // A task works in this life of its; what it said in an earlier one counts no more.
   void note_working(const std::string& task, uint64_t incarnation);
+  // Names of no task of the job are passed over.
   void note(const std::string& task, uint64_t incarnation, Standing standing);
+  // The same at second hand: counts where the task itself has said nothing.
+  void hear(const std::string& task, uint64_t incarnation, Standing standing);
   Standing of(const std::string& task) const;
+
+  struct Said {
+    Standing standing;
+    uint64_t incarnation = 0;
+  };
+  std::map<std::string, Said> all_said() const;
 
   bool training_is_over() const;
   // Blocks until it is, or stop().
@@ -41,16 +50,12 @@ class Membership {
   void stop();
 
  private:
-  struct Said {
-    Standing standing;
-    uint64_t incarnation = 0;
-  };
   Standing said_by(const std::string& task) const;
   bool over() const;
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;
-  std::set<std::string> trainers_;
+  std::set<std::string> tasks_, trainers_;
   std::map<std::string, Said> said_;
   bool stopped_ = false;
 };

@@ -53,19 +53,28 @@ std::string encode(const Hello& hello) {
 
 Hello decode_hello(std::string_view meta) { return {std::string(text(meta, "a greeting"))}; }
 
-std::string encode(const News& news) {
+std::string encode(const std::vector<News>& news) {
   std::string out;
-  put_text(out, news.task);
-  put_varint(out, uint64_t(news.standing.left) | uint64_t(news.standing.serves) << 1);
+  for (const News& one : news) {
+    put_text(out, one.task);
+    put_varint(out, one.incarnation);
+    put_varint(out, uint64_t(one.standing.left) | uint64_t(one.standing.serves) << 1);
+  }
   return out;
 }
 
-News decode_news(std::string_view meta) {
-  constexpr std::string_view kWhat = "news of itself";
-  News news;
-  news.task = text(meta, kWhat);
-  uint64_t flags = number(meta, kWhat);
-  news.standing = {.left = (flags & 1) != 0, .serves = (flags & 2) != 0};
+std::vector<News> decode_news(std::string_view meta) {
+  constexpr std::string_view kWhat = "news of tasks";
+  std::vector<News> news;
+  while (!meta.empty()) {
+    News one;
+    one.task = text(meta, kWhat);
+    one.incarnation = number(meta, kWhat);
+    const uint64_t flags = number(meta, kWhat);
+    one.standing = {.left = (flags & 1) != 0, .serves = (flags & 2) != 0};
+    if (news.size() == kMaxNames) bad(kWhat);
+    news.push_back(std::move(one));
+  }
   return news;
 }
 

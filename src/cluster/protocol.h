@@ -21,7 +21,7 @@ enum class MessageType : uint8_t {
   kReply,                          // the answer to any of these; tensors: outputs
   kCloseSession,
   kReset,  // clear containers
-  kNews,  // where a task of the job stands; the answer says the same of this one
+  kNews,  // where a task of the job stands; the answer says it of all that are known here
   kPing,
   // A client that is no task of the cluster: the task that it names conducts for it.
   kOpenMaster,  // meta: the device filters of its session
@@ -40,11 +40,12 @@ Hello decode_hello(std::string_view meta);
 
 struct News {
   std::string task;
+  uint64_t incarnation = 0;
   Standing standing;
   bool operator==(const News&) const = default;
 };
-std::string encode(const News& news);
-News decode_news(std::string_view meta);
+std::string encode(const std::vector<News>& news);
+std::vector<News> decode_news(std::string_view meta);
 
 std::string encode_piece(const Piece& piece);
 // Checks the GraphDef like any hostile input.

@@ -200,16 +200,26 @@ class TaskServer : public Server {
     Message word;
     word.type = uint8_t(MessageType::kNews);
     word.incarnation = incarnation_;
-    word.meta = encode(News{name_, standing});
+    word.meta = encode({News{name_, incarnation_, standing}});
     tell(*transport_, others, word, [this](const std::string& task) { return is_gone(task); });
-    for (const Told& told : others) take_news(told);
+    for (Told& told : others) take_news(told);
     return others;
   }
 
-  void take_news(const Told& told) {
+  // What a task says of itself is so. What it heard of others fills gaps: those who have left cannot
+  // tell a task that came later.
+  void take_news(Told& told) {
     if (told.error) return;
-    Standing theirs = decode_news(told.answer).standing;
-    if (theirs != Standing()) members_.note(told.task, told.incarnation, theirs);
+    try {
+      for (const News& news : decode_news(told.answer)) {
+        if (news.task == told.task)
+          members_.note(news.task, told.incarnation, news.standing);
+        else
+          members_.hear(news.task, news.incarnation, news.standing);
+      }
+    } catch (const Error& e) {
+      told.error = e;
+    }
   }
 
   bool is_gone(const std::string& task) const {

@@ -10,6 +10,13 @@ namespace {
 // Above this a segment leaves the control thread, so that others' small calls are not kept waiting.
 constexpr double kHeavyUs = 5'000;
 
+std::vector<News> known_news(const Membership& members) {
+  std::vector<News> news;
+  for (const auto& [task, said] : members.all_said())
+    news.push_back({task, said.incarnation, said.standing});
+  return news;
+}
+
 }  // namespace
 
 Service::Service(const Catalog& catalog, Membership& members, std::shared_ptr<TaskState> task)
@@ -217,10 +224,10 @@ void Service::on_close(const std::shared_ptr<Peer>& peer, const Error&) {
 }
 
 void Service::news(Peer& peer, const Message& message) {
-  News news = decode_news(message.meta);
+  const std::vector<News> news = decode_news(message.meta);
   // Answered first: this may be what the process waits for to end.
-  acknowledge(peer, message, encode(News{task_->name, members_.of(task_->name)}));
-  members_.note(news.task, message.incarnation, news.standing);
+  acknowledge(peer, message, encode(known_news(members_)));
+  for (const News& one : news) members_.note(one.task, message.incarnation, one.standing);
 }
 
 void Service::finish() { heavy_.reset(); }

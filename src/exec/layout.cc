@@ -307,10 +307,10 @@ class LayoutMaker {
   // integers for a later part of the step are copied.
   void choose_reads() {
     std::vector<std::set<int>> users = users_of_roots();
-    std::set<int> handed_on;
-    for (int o : options_.handed_on) handed_on.insert(value(piece_.outputs[size_t(o)]).root);
+    std::set<int> later;
+    for (int o : options_.taken_later) later.insert(value(piece_.outputs[size_t(o)]).root);
     for_handed_on([&](int from, int to) {
-      if (handed_on.contains(to)) handed_on.insert(from);
+      if (later.contains(to)) later.insert(from);
     });
     for (size_t s = 0; s < layout_->steps.size(); ++s) {
       Step& step = layout_->steps[s];
@@ -324,7 +324,7 @@ class LayoutMaker {
       const std::set<int>& takers = users[size_t(read.root)];
       bool shared = takers.size() > 1 || (is_integer(read.dtype) && any_kernel(takers));
       if (shared && step.kind == Step::Kind::kRead) step.kind = Step::Kind::kSharedRead;
-      if (is_integer(read.dtype) && handed_on.contains(read.root))
+      if (is_integer(read.dtype) && later.contains(read.root))
         step.kind = Step::Kind::kCopyRead;
     }
   }

@@ -69,7 +69,8 @@ class ProgramImpl : public Program {
   struct Slot {
     std::unique_ptr<Layout> layout;
     std::vector<std::unique_ptr<Frame>> idle;
-    bool any = false;  // made for inputs of any shape
+    bool any = false;      // made for inputs of any shape
+    bool retired = false;  // frames that come back are let go
   };
 
   void prepare(const Node& node) {
@@ -164,7 +165,7 @@ class ProgramImpl : public Program {
               std::unique_ptr<Frame> owned(f);
               owned->clear();
               std::lock_guard guard(mutex_);
-              slot.idle.push_back(std::move(owned));
+              if (!slot.retired) slot.idle.push_back(std::move(owned));
             }};
   }
 
@@ -175,11 +176,23 @@ class ProgramImpl : public Program {
     for (auto& slot : slots_) {
       if (fits(*slot->layout, inputs)) return *(last_ = slot.get());
     }
+    retire_outdated();
     if (slots_.size() >= kMaxLayouts) return dynamic_slot(as_declared(inputs));
     std::vector<Shape> shapes;
     for (const Tensor& t : inputs) shapes.push_back(t.shape());
     slots_.push_back(std::make_unique<Slot>(Slot{layout_for(std::move(shapes)), {}}));
     return *(last_ = slots_.back().get());
+  }
+
+  // They stay, without their memory: frames in use point to them.
+  void retire_outdated() {
+    for (auto& slot : slots_) {
+      if (!outdated(*slot->layout)) continue;
+      slot->retired = true;
+      slot->idle.clear();
+      retired_.push_back(std::move(slot));
+    }
+    std::erase(slots_, nullptr);
   }
 
   // A variable of another task may have taken another shape than its node declares, and with it all
@@ -267,7 +280,7 @@ class ProgramImpl : public Program {
   std::atomic<uint64_t> runs_{0};
   std::mutex mutex_;  // guards the slots
   std::vector<std::unique_ptr<Slot>> slots_;
-  std::vector<std::unique_ptr<Slot>> dynamic_;
+  std::vector<std::unique_ptr<Slot>> dynamic_, retired_;
   Slot* last_ = nullptr;
 };
 

@@ -30,7 +30,7 @@ struct ProgramOptions {
   // can see, say); asked anew for each run. An invalid Tensor means "as usual".
   std::function<Tensor(int output, DType dtype, const Shape& shape)> output_memory;
   // Outputs that later parts of this task's step take.
-  std::set<int> handed_on;
+  std::set<int> taken_later;
   // Lets go of the inputs as soon as a run has ended, even while its result is held.
   bool release_inputs = false;
   // The network comes next: the pool's helpers leave their cores to it as soon as a run has ended.

@@ -45,6 +45,17 @@ TEST(Program, WhatFollowsAChainOfUnknownLengthSeesItsBytes) {
   EXPECT_TRUE(run_twice(test)[0].equals(Tensor::of<float>({3, 1}, {2, 6, 12})));
 }
 
+TEST(Program, AnArgumentThatThePieceDoesNotHaveIsRefused) {
+  for (int64_t index : {0, 1, 7}) {
+    Graph g(standard_catalog());
+    Output stray = g.add("_Arg", {}, {{"T", DType::kFloat}, {"index", index}}, "stray");
+    TestPiece test(g, {}, {g.add("Neg", {stray})});
+    EXPECT_THAT([&] { run_twice(test); },
+                testing::Throws<Error>(testing::Property(
+                    &Error::message, testing::HasSubstr("there is none with the index"))));
+  }
+}
+
 TEST(Program, ADefaultOfAnotherShapeThanItsNodeSaysIsRefusedHoweverItCame) {
   for (Foresight foresight : {Foresight::kGiven, Foresight::kNothing}) {
     Graph g(standard_catalog());

@@ -230,7 +230,7 @@ TEST(TensorProto, SizesAreCheckedBeforeMemoryIsTaken) {
     proto.set_tensor_content(content);
     return error_of([&] { from_tensor_proto(proto.SerializeAsString()); });
   };
-  EXPECT_THAT(error_for(pb::DT_FLOAT, {1ll << 62}, "abcd"),
+  EXPECT_THAT(error_for(pb::DT_FLOAT, {1ll << 58}, "abcd"),
               HasSubstr("4 bytes do not make a tensor"));
   EXPECT_THAT(error_for(pb::DT_FLOAT, {1ll << 40}, ""), HasSubstr("ResourceExhausted"));
   EXPECT_THAT(error_for(pb::DT_STRING, {1ll << 40}, ""), HasSubstr("ResourceExhausted"));

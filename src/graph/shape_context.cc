@@ -23,11 +23,9 @@ std::string_view arg_name(const Node& node, int i) {
 }
 
 Error wrong_rank(const Node& node, int i, int rank, const Shape& shape) {
-  const std::string wanted = rank == 0   ? "a scalar"
-                             : rank == 1 ? "a vector"
-                                         : fmt::format("of rank {}", rank);
-  return invalid_argument("input {} ('{}') must be {}, but its shape is {}", i, arg_name(node, i),
-                          wanted, shape);
+  const std::string_view also = rank == 0 ? ", a scalar" : rank == 1 ? ", a vector" : "";
+  return invalid_argument("input {} ('{}') must have rank {}{}, but its shape is {}", i,
+                          arg_name(node, i), rank, also, shape);
 }
 
 template <class T>

@@ -20,7 +20,12 @@ std::string problem_of(Files& files, const std::string& prefix) {
   try {
     BundleReader(files, prefix).check_whole();
   } catch (const Error& e) {
-    if (e.code() != Code::kUnimplemented) return e.message();
+    if (e.code() == Code::kUnimplemented) return "";
+    // What a system refuses now (descriptors, rights, memory) says nothing of the bundle.
+    const bool damaged = e.code() == Code::kNotFound || e.code() == Code::kDataLoss ||
+                         e.code() == Code::kInvalidArgument || e.code() == Code::kOutOfRange;
+    if (!damaged) throw;
+    return e.message();
   }
   return "";
 }

@@ -30,6 +30,12 @@ class KernelContext {
   int inputs() const { return int(inputs_.size()); }
   const Tensor& in(int i) const { return *inputs_[size_t(i)]; }
 
+  // The one element of an input to which the row gives rank 0.
+  template <class T>
+  const T& scalar(int i) const {
+    return *in(i).data<T>();
+  }
+
   // Output i with this shape: the place that was laid out for it, else memory of its own. The bytes
   // are uninitialised. What the row's shape function announced is binding, for others have been
   // laid out by it: another shape is an Internal error.
@@ -56,7 +62,6 @@ class KernelContext {
     return *variables_[size_t(i)];
   }
   Variable::Loans loans() const { return run_->loans; }
-  std::shared_ptr<Variable> shared_variable(int i) const { return variables_[size_t(i)]; }
 
   // What OpDef::prepare made for this node.
   template <class S>

@@ -26,10 +26,4 @@ constexpr T wrapping_multiply(T a, T b) {
   return T(a * b);
 }
 
-template <class T>
-constexpr T wrapping_negate(T a) {
-  if constexpr (std::is_integral_v<T>) return T(0 - uint64_t(a));
-  return T(-a);
-}
-
 }  // namespace capstan

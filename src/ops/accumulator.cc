@@ -35,13 +35,13 @@ void conditional_accumulator(KernelContext& c) {
 }
 
 void apply_gradient(KernelContext& c) {
-  resource_of<Accumulator>(c.in(0))->apply(*c.in(1).data<int64_t>(), c.in(2), c.pool());
+  resource_of<Accumulator>(c.in(0))->apply(c.scalar<int64_t>(1), c.in(2), c.pool());
 }
 
 void take_gradient(KernelContext& c) {
   begin_waiting(c, [&] {
     auto accumulator = resource_of<Accumulator>(c.in(0));
-    accumulator->take(*c.in(1).data<int32_t>(), &c.cancellation(),
+    accumulator->take(c.scalar<int32_t>(1), &c.cancellation(),
                       [&c](const Error* error, Tensor value) {
                         if (error) return c.fail(*error);
                         c.set_out(0, std::move(value));
@@ -55,7 +55,7 @@ void num_accumulated(KernelContext& c) {
 }
 
 void set_global_step(KernelContext& c) {
-  resource_of<Accumulator>(c.in(0))->set_global_step(*c.in(1).data<int64_t>());
+  resource_of<Accumulator>(c.in(0))->set_global_step(c.scalar<int64_t>(1));
 }
 
 void take_shape(ShapeContext& c) {

@@ -16,7 +16,7 @@ class Bounds : public RowTest {
                  state_ops(), summary_ops(), index_ops()}) {}
 
   std::string refusal(std::string_view op, const std::vector<Arg>& args, AttrMap attrs = {}) {
-    return message_of([&] { node(op, args, std::move(attrs)); });
+    return message_of([&] { node(op, args, std::move(attrs), "row"); });
   }
 };
 

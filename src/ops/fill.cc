@@ -30,7 +30,7 @@ Shape shape_or_unknown(ShapeContext& c, int input) {
 template <class T>
 void fill(KernelContext& c) {
   Tensor& out = c.out(0, shape_from(c.in(0)));
-  std::fill_n(out.data<T>(), out.size(), *c.in(1).data<T>());
+  std::fill_n(out.data<T>(), out.size(), c.scalar<T>(1));
 }
 
 std::shared_ptr<void> prepare_fill(const Node& node) {
@@ -100,6 +100,12 @@ constexpr OpDef kOnesLike = {
 template <class T>
 int64_t range_size(T start, T limit, T delta) {
   if (delta == T(0)) throw invalid_argument("Range needs a delta that is not 0");
+  if constexpr (std::is_floating_point_v<T>) {
+    if (std::isnan(start) || std::isnan(limit) || std::isnan(delta)) {
+      throw invalid_argument("Range needs numbers, but goes from {} to {} in steps of {}", start,
+                             limit, delta);
+    }
+  }
   if (delta > T(0) ? start > limit : start < limit) {
     throw invalid_argument("Range cannot reach limit {} from {} in steps of {}", limit, start,
                            delta);
@@ -121,7 +127,7 @@ int64_t range_size(T start, T limit, T delta) {
 
 template <class T>
 void range_kernel(KernelContext& c) {
-  T start = *c.in(0).data<T>(), limit = *c.in(1).data<T>(), delta = *c.in(2).data<T>();
+  const T start = c.scalar<T>(0), limit = c.scalar<T>(1), delta = c.scalar<T>(2);
   Tensor& out = c.out(0, Shape{range_size(start, limit, delta)});
   for (int64_t i = 0; i < out.size(); ++i) {
     if constexpr (std::is_integral_v<T>) {
@@ -163,7 +169,7 @@ template <class T>
 void lin_space_kernel(KernelContext& c) {
   int64_t n = int_at(c.in(2), 0);
   if (n < 1) throw invalid_argument("LinSpace needs at least one number, not {}", n);
-  T start = *c.in(0).data<T>(), stop = *c.in(1).data<T>();
+  const T start = c.scalar<T>(0), stop = c.scalar<T>(1);
   Tensor& out = c.out(0, Shape{n});
   T step = n > 1 ? (stop - start) / T(n - 1) : T(0);
   for (int64_t i = 0; i < n; ++i)
@@ -227,7 +233,7 @@ void one_hot_kernel(KernelContext& c) {
   const int64_t depth = int_at(c.in(1), 0);
   const int at = one_hot_axis(c.node(), indices.shape(), c.state<OneHotState>().axis);
   if (depth < 0) throw invalid_argument("OneHot needs a depth that is not negative, got {}", depth);
-  const T &on = *c.in(2).data<T>(), &off = *c.in(3).data<T>();
+  const T &on = c.scalar<T>(2), &off = c.scalar<T>(3);
   Tensor& out = c.out(0, one_hot_shape(indices.shape(), at, depth));
   std::fill_n(out.data<T>(), out.size(), off);
   // The new axis cuts the indices into what lies before it and what lies behind.

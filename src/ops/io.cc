@@ -15,10 +15,6 @@
 namespace capstan {
 namespace {
 
-const std::string& string_in(const KernelContext& c, int i) {
-  return *c.in(i).data<std::string>();
-}
-
 // Names and slices of `count` tensors, from inputs 1 and 2.
 struct Wanted {
   const std::string *names, *slices;
@@ -37,7 +33,7 @@ Wanted wanted(const KernelContext& c, int64_t count) {
 void save(KernelContext& c) {
   const int count = c.inputs() - 3;
   const Wanted list = wanted(c, count);
-  BundleWriter writer(c.task().files, string_in(c, 0));
+  BundleWriter writer(c.task().files, c.scalar<std::string>(0));
   for (int i = 0; i < count; ++i) {
     const Tensor& value = c.in(3 + i);
     if (auto slice = parse_slice_spec(list.slices[i])) {
@@ -79,7 +75,7 @@ Tensor restore_one(const BundleReader& reader, const std::string& name, const st
 void restore(KernelContext& c) {
   const auto& types = c.node().attrs().get<std::vector<DType>>("dtypes");
   const Wanted list = wanted(c, int64_t(types.size()));
-  const BundleReader reader(c.task().files, string_in(c, 0));
+  const BundleReader reader(c.task().files, c.scalar<std::string>(0));
   for (size_t i = 0; i < types.size(); ++i) {
     Tensor value = restore_one(reader, list.names[i], list.slices[i]);
     if (value.dtype() != types[i]) {
@@ -122,7 +118,7 @@ void merge_checkpoints(KernelContext& c) {
     std::erase_if(prefixes,
                   [&](const std::string& prefix) { return !bundle_exists(files, prefix); });
   }
-  merge_bundles(files, prefixes, string_in(c, 1));
+  merge_bundles(files, prefixes, c.scalar<std::string>(1));
   if (c.node().attrs().get<bool>("delete_old_dirs")) remove_emptied(files, prefixes);
 }
 
@@ -139,7 +135,7 @@ constexpr OpDef kMergeV2Checkpoints = {
 
 void sharded_filename(KernelContext& c) {
   *c.out(0, Shape{}).data<std::string>() = fmt::format(
-      "{}-{:05d}-of-{:05d}", string_in(c, 0), *c.in(1).data<int32_t>(), *c.in(2).data<int32_t>());
+      "{}-{:05d}-of-{:05d}", c.scalar<std::string>(0), c.scalar<int32_t>(1), c.scalar<int32_t>(2));
 }
 
 constexpr OpDef kShardedFilename = {
@@ -154,7 +150,7 @@ constexpr OpDef kShardedFilename = {
 
 void sharded_filespec(KernelContext& c) {
   *c.out(0, Shape{}).data<std::string>() =
-      fmt::format("{}-????\?-of-{:05d}", string_in(c, 0), *c.in(1).data<int32_t>());
+      fmt::format("{}-????\?-of-{:05d}", c.scalar<std::string>(0), c.scalar<int32_t>(1));
 }
 
 constexpr OpDef kShardedFilespec = {

@@ -576,7 +576,7 @@ Shape permuted(const Node& node, const Shape& x, const Tensor& perm, int64_t* ax
     axes[i] = axis;
     out.push_back(x[int(axis)]);
   }
-  if (seen != (1u << x.rank()) - 1) {
+  if (perm.size() != x.rank() || seen != (1u << x.rank()) - 1) {
     throw invalid_argument("Transpose (node '{}'): {} is not a permutation of the dimensions of {}",
                            node.name(), perm.text(), x);
   }

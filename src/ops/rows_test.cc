@@ -9,7 +9,7 @@
 #include "graph/gradients.h"
 #include "graph/graph.h"
 #include "ops/catalog.h"
-#include "ops/interpreter.h"
+#include "ops/test_interpreter.h"
 #include "ops/sample.h"
 
 namespace capstan {

@@ -275,6 +275,7 @@ template <class T>
 void top_k(KernelContext& c) {
   const Tensor& x = c.in(0);
   int64_t k = int_at(c.in(1), 0);
+  if (k < 0) throw invalid_argument("TopKV2 needs a k that is not negative, got {}", k);
   const Shape shape = top_k_shape(c.node(), x.shape(), k);
   const int64_t width = x.shape()[shape.rank() - 1];
   Tensor &values = c.out(0, shape), &indices = c.out(1, shape);

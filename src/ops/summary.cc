@@ -70,7 +70,7 @@ void histogram_summary(KernelContext& c) {
   }
   pb::Summary summary;
   pb::Summary::Value* value = summary.add_value();
-  value->set_tag(*c.in(0).data<std::string>());
+  value->set_tag(c.scalar<std::string>(0));
   histogram.write(*value->mutable_histo());
   set_summary(c, summary);
 }
@@ -149,7 +149,7 @@ void image_summary(KernelContext& c) {
       pixels = shades(images.data<float>() + i * bytes, height * width, channels, state.bad_colour);
     }
     pb::Summary::Value* value = summary.add_value();
-    const std::string& tag = *c.in(0).data<std::string>();
+    const auto& tag = c.scalar<std::string>(0);
     value->set_tag(state.most > 1 ? fmt::format("{}/image/{}", tag, i) : tag + "/image");
     value->mutable_image()->set_height(int32_t(height));
     value->mutable_image()->set_width(int32_t(width));

@@ -44,11 +44,6 @@ class Target : public VariableWrite {
   }
 };
 
-template <class T>
-T rate_in(const KernelContext& c, int i) {
-  return *c.in(i).data<T>();
-}
-
 // update(start, length) over the elements of a tensor, in pieces.
 template <class Update>
 void in_pieces(KernelContext& c, int64_t size, const Update& update) {
@@ -62,7 +57,7 @@ template <class T>
 void gradient_descent(KernelContext& c, const ApplyState&) {
   const Tensor& grad = c.in(2);
   Target var(c, 0, grad);
-  const T lr = rate_in<T>(c, 1);
+  const T lr = c.scalar<T>(1);
   const auto kernel = optimizer_kernels<T>(c.isa()).gradient_descent;
   in_pieces(c, grad.size(),
             [&](int64_t at, int64_t n) { kernel(var.data<T>() + at, grad.data<T>() + at, n, lr); });
@@ -73,7 +68,7 @@ void momentum(KernelContext& c, const ApplyState& state) {
   const Tensor& grad = c.in(3);
   Target var(c, 0, grad);
   Target accum(c, 1, grad);
-  const T lr = rate_in<T>(c, 2), keep = rate_in<T>(c, 4);
+  const T lr = c.scalar<T>(2), keep = c.scalar<T>(4);
   const auto kernel = optimizer_kernels<T>(c.isa()).momentum;
   in_pieces(c, grad.size(), [&](int64_t at, int64_t n) {
     kernel(var.data<T>() + at, accum.data<T>() + at, grad.data<T>() + at, n, lr, keep, state.flag);
@@ -85,7 +80,7 @@ void adagrad(KernelContext& c, const ApplyState& state) {
   const Tensor& grad = c.in(3);
   Target var(c, 0, grad);
   Target accum(c, 1, grad);
-  const T lr = rate_in<T>(c, 2);
+  const T lr = c.scalar<T>(2);
   const auto kernel = optimizer_kernels<T>(c.isa()).adagrad;
   in_pieces(c, grad.size(), [&](int64_t at, int64_t n) {
     kernel(var.data<T>() + at, accum.data<T>() + at, grad.data<T>() + at, n, lr, state.flag);
@@ -98,9 +93,9 @@ void adam(KernelContext& c, const ApplyState& state) {
   Target var(c, 0, grad);
   Target m(c, 1, grad);
   Target v(c, 2, grad);
-  const T beta1_power = rate_in<T>(c, 3), beta2_power = rate_in<T>(c, 4), lr = rate_in<T>(c, 5);
+  const T beta1_power = c.scalar<T>(3), beta2_power = c.scalar<T>(4), lr = c.scalar<T>(5);
   const AdamRates<T> rates{lr * std::sqrt(T(1) - beta2_power) / (T(1) - beta1_power),
-                           rate_in<T>(c, 6), rate_in<T>(c, 7), rate_in<T>(c, 8), state.flag};
+                           c.scalar<T>(6), c.scalar<T>(7), c.scalar<T>(8), state.flag};
   const auto kernel = optimizer_kernels<T>(c.isa()).adam;
   in_pieces(c, grad.size(), [&](int64_t at, int64_t n) {
     kernel(var.data<T>() + at, m.data<T>() + at, v.data<T>() + at, grad.data<T>() + at, n, rates);

@@ -263,7 +263,7 @@ class Session::Impl {
     for (const Segment& taker : plan.segments) {
       for (const Source& source : taker.inputs) {
         if (source.segment == number)
-          (taker.task == 0 ? options.handed_on : shown).insert(source.index);
+          (taker.task == 0 ? options.taken_later : shown).insert(source.index);
       }
     }
     if (!remote_) return options;

@@ -38,7 +38,9 @@ int64_t Shape::elements() const {
   int64_t n = 1;
   bool empty = false;
   for (int64_t dim : dims()) {
-    if (dim == 0) {
+    if (dim < 0) {
+      throw invalid_argument("a tensor cannot have the shape {}: a dimension is negative", text());
+    } else if (dim == 0) {
       empty = true;
     } else if (__builtin_mul_overflow(n, dim, &n) || n > kMaxElements) {
       throw invalid_argument("a tensor of shape {} has more than 2^58 elements", text());

@@ -11,7 +11,7 @@
 
 #include "graph/graph.h"
 #include "ops/catalog.h"
-#include "ops/interpreter.h"
+#include "ops/test_interpreter.h"
 
 namespace capstan {
 

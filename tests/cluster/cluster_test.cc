@@ -4,8 +4,12 @@
 #include <gtest/gtest.h>
 
 #include <thread>
+#include <tuple>
 
+#include "base/bytes.h"
+#include "cluster/protocol.h"
 #include "cluster/test_cluster.h"
+#include "proto/graph.pb.h"
 
 namespace capstan {
 namespace {
@@ -115,6 +119,59 @@ TEST_P(Cluster, AnUninitialisedVariableIsNamedWithItsTask) {
   } catch (const Error& e) {
     EXPECT_EQ(e.code(), Code::kFailedPrecondition);
     EXPECT_EQ(e.task(), "/job:ps/task:0");
+  }
+}
+
+TEST_P(Cluster, WrongSizesFromAWorkerAreAnErrorAndTheServerLivesOn) {
+  TestCluster cluster(1, 1, GetParam());
+  Graph g(standard_catalog());
+  auto fed = [&](DType dtype) { return g.add("Placeholder", {}, {{"dtype", dtype}}); };
+  Output x = fed(DType::kFloat), ids = fed(DType::kInt32), sizes = fed(DType::kInt64);
+  auto device = g.device("/job:ps/task:0");
+  const Tensor two = Tensor::scalar<int32_t>(2);
+  const std::vector<Output> hazards = {
+      g.add("UnsortedSegmentSum", {x, ids, g.constant(two)}), g.add("Gather", {x, ids}),
+      g.add("Fill", {ids, x}), g.add("Tile", {x, sizes}), g.add("Slice", {x, sizes, sizes})};
+  Output good = g.add("Neg", {x});
+  Session session(g, cluster.session_on("worker", 0));
+  const Tensor rows = Tensor::of<float>({7}, {1, 2, 3, 4, 5, 6, 7});
+  const Tensor bad_ids = Tensor::of<int32_t>({3}, {1, 99, 0});
+  const Tensor most = Tensor::of<int64_t>({1}, {INT64_MAX});
+  for (const Output& hazard : hazards) {
+    EXPECT_THAT([&] { session.run({{x, rows}, {ids, bad_ids}, {sizes, most}}, {hazard}); },
+                ::testing::Throws<Error>(
+                    ::testing::Property(&Error::code, Code::kInvalidArgument)))
+        << hazard.name();
+    EXPECT_EQ(*session.run({{x, rows}}, {good})[0].data<float>(), -1);
+  }
+}
+
+// A piece as a peer that has the secret may send it: whatever it likes.
+std::string piece_of_one_node(const std::string& op, std::string_view attr, int64_t value) {
+  pb::GraphDef def;
+  pb::NodeDef& node = *def.add_node();
+  node.set_name("bad");
+  node.set_op(op);
+  (*node.mutable_attr())["T"].set_type(pb::DT_FLOAT);
+  (*node.mutable_attr())[std::string(attr)].set_i(value);
+  const std::string graph = def.SerializeAsString();
+  std::string out;
+  put_varint(out, graph.size());
+  out += graph;
+  put_varint(out, 0);  // arguments
+  put_varint(out, 0);  // outputs
+  return out;
+}
+
+TEST(Pieces, OfAPeerWithAttrsOutOfBoundsAreRefused) {
+  const std::tuple<const char*, const char*, int64_t> bad[] = {
+      {"AddN", "N", 0}, {"Pack", "N", 0}, {"Split", "num_split", 0}, {"_Arg", "index", -5}};
+  for (const auto& [op, attr, value] : bad) {
+    const std::string piece = piece_of_one_node(op, attr, value);
+    EXPECT_THAT([&] { decode_piece(piece, standard_catalog()); },
+                ::testing::Throws<Error>(
+                    ::testing::Property(&Error::code, Code::kInvalidArgument)))
+        << op;
   }
 }
 

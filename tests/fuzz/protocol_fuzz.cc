@@ -42,7 +42,7 @@ std::vector<std::string> fuzz_seeds() {
           '\2' + encode(Call{300}),
           '\3' + encode_names({"a", "", "bc"}),
           '\4' + encode(RunRequest{{"x:0"}, {"y:0", "z:1"}, {"train"}}),
-          '\6' + encode(News{"/job:worker/task:0", {.left = true, .serves = true}}),
+          '\6' + encode({News{"/job:worker/task:0", 7, {.left = true, .serves = true}}}),
           '\5' + encode(Extension{7, to_graph_def(*sample_piece().graph)})};
 }
 

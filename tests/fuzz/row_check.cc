@@ -74,9 +74,12 @@ class Checker {
     }
   }
 
+  bool computed() const { return computed_; }
+
   std::string check() {
     const Answer planned = answer_of([&] { return run_plan(fetches_, {&node_}); });
     if (std::string fault = fault_in("plan", planned); !fault.empty()) return fault;
+    computed_ = !planned.error;
     // A blocking kernel by itself may wait for ever; the plan's was cancelled.
     if (def_.blocking || has_handles()) return "";
     const Answer direct = answer_of([&] { return run_kernel_alone(); });
@@ -255,6 +258,7 @@ class Checker {
   Node& node_;
   std::vector<Output> fetches_, feeds_;
   std::vector<Tensor> fed_;
+  bool computed_ = false;
 };
 
 std::string inputs_text(const DrawnRow& drawn) {
@@ -271,17 +275,18 @@ std::string inputs_text(const DrawnRow& drawn) {
 
 }  // namespace
 
-std::string check_row(const OpDef& def, std::string_view bytes) {
+RowCheck check_row(const OpDef& def, std::string_view bytes) {
   Choices choices(bytes);
   DrawnRow drawn(standard_catalog());
   try {
     draw_row(def, choices, drawn);
   } catch (const Error& error) {
-    return fault_in("graph", {{}, error});
+    return {fault_in("graph", {{}, error})};
   }
-  std::string fault = Checker(def, drawn).check();
-  if (fault.empty()) return fault;
-  return fmt::format("{}:{}: {}", def.name, inputs_text(drawn), fault);
+  Checker checker(def, drawn);
+  const std::string fault = checker.check();
+  if (fault.empty()) return {"", checker.computed()};
+  return {fmt::format("{}:{}: {}", def.name, inputs_text(drawn), fault)};
 }
 
 }  // namespace capstan

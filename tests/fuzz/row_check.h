@@ -11,7 +11,12 @@
 
 namespace capstan {
 
-// What is wrong with the row on the draw that these bytes make; empty if nothing is.
-std::string check_row(const OpDef& def, std::string_view bytes);
+struct RowCheck {
+  std::string fault;      // empty: none
+  bool computed = false;  // the kernel gave values: the draw was not refused
+};
+
+// The row on the draw that these bytes make.
+RowCheck check_row(const OpDef& def, std::string_view bytes);
 
 }  // namespace capstan

@@ -1,7 +1,5 @@
-"""Where a comparison with TensorFlow's ops says nothing, where we differ on purpose, and what is still open.
+"""Where a comparison with TensorFlow's ops says nothing, and where we differ on purpose.
 One line each, with why; keys are (op, what the sample contains, how the difference begins)."""
-
-import re
 
 # Rows that TensorFlow lacks, or that cannot be run by themselves.
 LACKING = {
@@ -48,31 +46,22 @@ DELIBERATE |= {
     ("ReverseV2", "float[] int32", "fed: "): "TensorFlow does not look at the axes of a scalar",
 }
 
-# Not mended yet (issue 8): to be empty.
-OPEN = {
-    ("", "variables", "step "): "a variable of another shape cannot be read after validate_shape=False",
-    ("", "control", "step "): "what follows Print reads memory that nobody wrote; Assert takes a vector",
-    ("", "summaries", "step 10"): "HistogramSummary takes a vector as its tag",
+STRICT = "one number of another rank is refused where it is fed, as it is where its shape is known"
+DELIBERATE |= {
+    ("Concat", "", "fed: InvalidArgumentError, not ["): STRICT,
+    ("ConcatV2", "", "fed: InvalidArgumentError, not ["): STRICT,
+    ("SplitV", "", "fed: InvalidArgumentError, not ["): STRICT,
+    ("Fill", "", "fed: InvalidArgumentError, not ["): STRICT,
+    ("Tile", "4611686018427387904", "fed: InvalidArg"): "a product that overflows is no size",
 }
-# Rows that take inputs which TensorFlow refuses: ranks of axes, indices and sizes, shapes that should be equal.
-LENIENT = set(
-    """
-    ArgMax ArgMin BiasAddGrad BroadcastGradientArgs BroadcastTo Concat ConcatOffset ConcatV2 Cumprod
-    Cumsum DynamicStitch EluGrad ExpandDims Fill GatherV2 InTopKV2 LinSpace ListDiff OneHot PadV2
-    RandomUniformInt ReciprocalGrad Relu6Grad ReluGrad ReverseV2 RsqrtGrad SeluGrad SigmoidGrad
-    Slice SoftplusGrad SoftsignGrad Split SplitV SqrtGrad StridedSlice TanhGrad Tile TopKV2
-    Transpose Unique UnsortedSegmentSum
-    """.split()
-)
-TAKEN = re.compile(r"(outputs|fed): .*, not (ValueError|InvalidArgumentError)$", re.S)
 
 
 def reason(op, sample, part):
     """Why a part of the results ("outputs: ...", "fed: ...", "gradients: ...") may differ, or None."""
-    for (name, text, what), why in {**DELIBERATE, **OPEN}.items():
+    for (name, text, what), why in DELIBERATE.items():
         if name == op and text in sample and part.startswith(what):
             return why
-    return "open: takes what TensorFlow refuses" if op in LENIENT and TAKEN.match(part) else None
+    return None
 
 
 def other_values(op, sample):
