@@ -62,7 +62,8 @@ Cluster cluster_without_addresses(const JobSpec& spec) {
 void check_groups(const JobSpec& spec) {
   int trainers = 0;
   std::vector<std::string> seen;
-  for (const auto& [job, count] : spec.groups) {
+  for (const auto& [job, count, memory] : spec.groups) {
+    if (memory < 0) throw invalid_argument("job {}: {} bytes of memory", job, memory);
     if (count < 1) throw invalid_argument("job {}: {} tasks; give 1 or more", job, count);
     if (std::find(seen.begin(), seen.end(), job) != seen.end()) {
       throw invalid_argument("job {} is named twice", job);
@@ -83,7 +84,7 @@ Role role_of(std::string_view job) {
 std::vector<TaskId> tasks_of(const JobSpec& spec) {
   std::vector<TaskId> tasks;
   for (Role role : {Role::kServer, Role::kTrainer, Role::kEvaluator}) {
-    for (const auto& [job, count] : spec.groups) {
+    for (const auto& [job, count, memory] : spec.groups) {
       if (role_of(job) != role) continue;
       for (int i = 0; i < count; ++i) tasks.push_back({job, i});
     }
@@ -98,6 +99,7 @@ void check(const JobSpec& spec) {
     if (name.empty()) throw invalid_argument("--env ={}: expected NAME=VALUE", value);
   }
   if (spec.max_steps < 0) throw invalid_argument("--max-steps {}: give 1 or more", spec.max_steps);
+  if (spec.restarts < 0) throw invalid_argument("--restart {}: give 0 or more", spec.restarts);
   if (spec.timeout_seconds && *spec.timeout_seconds <= 0) {
     throw invalid_argument("--timeout {}: give seconds above 0", *spec.timeout_seconds);
   }

@@ -81,6 +81,12 @@ void Terminal::ended(const TaskReport& task) {
   }
 }
 
+void Terminal::restarts(const TaskReport& task, double delay) {
+  --live_tasks_;
+  note(fmt::format("{} failed ({}); attempt {} in {}", task.task.name(), task.attempts.back().why,
+                   task.attempt, duration_text(delay)));
+}
+
 void Terminal::note(std::string_view text) { show("[capstan] ", printable(text)); }
 
 void Terminal::tick() {

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <utility>
 
-#include "jobs/launcher.h"
+#include "jobs/report.h"
 
 namespace capstan::jobs {
 
@@ -42,7 +42,10 @@ class Terminal : public JobObserver {
   void progress(const TaskId& task, const Progress& progress) override;
   void ended(const TaskReport& task) override;
   void note(std::string_view text) override;
-  void tick() override;
+  void restarts(const TaskReport& task, double delay) override;
+
+  // To be called a few times a second.
+  void tick();
 
   void finish(const JobReport& report);
   // "step 120/500  loss 0.31  810 steps/s  4 tasks  ETA 1 s"

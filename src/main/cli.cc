@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "base/nearest.h"
 #include "base/version.h"
-#include "jobs/launcher.h"
+#include "jobs/report.h"
 #include "main/options.h"
 
 namespace capstan::cli {

@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "jobs/json_lines.h"
-#include "jobs/local/local_launcher.h"
+#include "jobs/local/local_job.h"
 #include "jobs/terminal.h"
 #include "main/installation.h"
 #include "main/options.h"
@@ -59,27 +59,41 @@ jobs::JobSpec complete(const RunOptions& options) {
   return job;
 }
 
-int run_shown(jobs::LocalLauncher& launcher, const jobs::JobSpec& job, int interrupt) {
+int run_shown(const jobs::JobSpec& spec, jobs::LocalOptions options) {
   bool tty = isatty(STDOUT_FILENO);
   jobs::TerminalOptions look{.live = tty, .colour = tty && !std::getenv("NO_COLOR")};
-  look.interrupt = interrupt;
-  jobs::Terminal terminal(look, [&] { launcher.stop(); });
-  jobs::JobReport report = launcher.run(job, terminal);
+  look.interrupt = options.signal_fd;
+  jobs::LocalJob* running = nullptr;
+  jobs::Terminal terminal(look, [&] {
+    if (running) running->stop();
+  });
+  options.tick = [&] { terminal.tick(); };
+  jobs::LocalJob job(spec, std::move(options), terminal);
+  running = &job;
+  jobs::JobReport report = job.run();
   terminal.finish(report);
   return report.exit_code;
 }
 
-int run_as_json(jobs::LocalLauncher& launcher, const jobs::JobSpec& job) {
+bool write_line(std::string_view line) {
+  std::string text = std::string(line) + "\n";
+  for (size_t done = 0; done < text.size();) {
+    ssize_t n = write(STDOUT_FILENO, text.data() + done, text.size() - done);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return false;
+    done += static_cast<size_t>(n);
+  }
+  return true;
+}
+
+int run_as_json(const jobs::JobSpec& spec, jobs::LocalOptions options) {
+  jobs::LocalJob* running = nullptr;
   jobs::JsonLines lines([&](std::string_view line) {
-    std::string text = std::string(line) + "\n";
-    for (size_t done = 0; done < text.size();) {
-      ssize_t n = write(STDOUT_FILENO, text.data() + done, text.size() - done);
-      if (n < 0 && errno == EINTR) continue;
-      if (n < 0) return launcher.stop();
-      done += static_cast<size_t>(n);
-    }
+    if (!write_line(line) && running) running->stop();
   });
-  jobs::JobReport report = launcher.run(job, lines);
+  jobs::LocalJob job(spec, std::move(options), lines);
+  running = &job;
+  jobs::JobReport report = job.run();
   lines.finish(report);
   return report.exit_code;
 }
@@ -89,8 +103,8 @@ int run_as_json(jobs::LocalLauncher& launcher, const jobs::JobSpec& job) {
 int run_job(const RunOptions& options) {
   jobs::JobSpec job = complete(options);
   Fd signals = signals_as_fd();
-  jobs::LocalLauncher launcher({.log_dir = options.log_dir, .signal_fd = signals.get()});
-  return options.json ? run_as_json(launcher, job) : run_shown(launcher, job, signals.get());
+  jobs::LocalOptions local{.log_dir = options.log_dir, .signal_fd = signals.get()};
+  return options.json ? run_as_json(job, std::move(local)) : run_shown(job, std::move(local));
 }
 
 }  // namespace capstan::cli
