@@ -79,6 +79,14 @@ void JobController::stop(std::string reason, int exit_code) {
   soon();
 }
 
+void JobController::abandon(std::string reason) {
+  if (done()) return;
+  stop(std::move(reason), kExitFailure);
+  for (TaskReport& task : state_.tasks) {
+    if (!task.done()) task.state = TaskState::kStopped;
+  }
+}
+
 // A failure that waits for its consequences does not hold back a Ctrl-C, nor make it the second
 // one.
 void JobController::interrupt(std::string_view name, int exit_code) {
@@ -141,6 +149,9 @@ void JobController::see(size_t i) {
   if (is_next || (status.attempt > task.attempt && !task.done())) begin(i);
   if (status.attempt != task.attempt || !running(i)) return;
   if (status.port != 0) task.port = status.port;
+  dirty_ |= task.pid != status.pid;
+  task.pid = status.pid;
+  task.started = status.started_at;
   if (status.ended) end(i);
 }
 

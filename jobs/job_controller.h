@@ -42,6 +42,8 @@ class JobController : private PlatformWatcher {
   void start();
   // In order: trainers, then servers.
   void stop(std::string reason, int exit_code);
+  // The platform is gone, and its tasks with it.
+  void abandon(std::string reason);
   // For a signal: the first one stops in order, a second one at once.
   void interrupt(std::string_view name, int exit_code);
   // Called after state() has changed.

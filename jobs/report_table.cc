@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <array>
 
+#include "jobs/text_table.h"
+
 namespace capstan::jobs {
 namespace {
-
-using Row = std::vector<std::string>;
 
 // The cause and what followed from it look different, in a pipe too.
 std::string end_of(const JobReport& report, size_t i) {
@@ -57,12 +57,6 @@ const char* colour_of(const JobReport& report, size_t i) {
   return brought_about ? "\x1b[2m" : "";
 }
 
-std::string text_of(const Row& row, const std::vector<size_t>& width) {
-  std::string out;
-  for (size_t i = 0; i + 1 < row.size(); ++i) out += fmt::format("{:<{}}  ", row[i], width[i]);
-  return out + row.back();
-}
-
 }  // namespace
 
 std::string human_bytes(int64_t bytes) {
@@ -76,14 +70,11 @@ std::string human_bytes(int64_t bytes) {
 std::string report_table(const JobReport& report, bool colour) {
   std::vector<Row> rows = {header(report)};
   for (size_t i = 0; i < report.tasks.size(); ++i) rows.push_back(row_of(report, i));
-  std::vector<size_t> width(rows[0].size());
-  for (const Row& row : rows) {
-    for (size_t i = 0; i < row.size(); ++i) width[i] = std::max(width[i], row[i].size());
-  }
+  const std::vector<std::string> lines = text_table(rows);
   std::string out;
-  for (size_t i = 0; i < rows.size(); ++i) {
+  for (size_t i = 0; i < lines.size(); ++i) {
     std::string on = colour && i > 0 ? colour_of(report, i - 1) : "";
-    out += on + text_of(rows[i], width) + (on.empty() ? "" : "\x1b[0m") + "\n";
+    out += on + lines[i] + (on.empty() ? "" : "\x1b[0m") + "\n";
   }
   return out;
 }

@@ -6,10 +6,10 @@
 #include <functional>
 #include <string>
 
-#include "jobs/job_controller.h"
 #include "jobs/local/local_platform.h"
 #include "jobs/local/log_folder.h"
 #include "jobs/poll_loop.h"
+#include "jobs/watched_job.h"
 
 namespace capstan::jobs {
 
@@ -24,7 +24,7 @@ struct LocalOptions {
 
 class LocalJob {
  public:
-  LocalJob(JobSpec spec, LocalOptions options, JobObserver& observer);
+  LocalJob(const JobSpec& spec, LocalOptions options, JobObserver& observer);
 
   // Returns when nothing of the job is left. Throws only if the job could not be started.
   JobReport run();
@@ -35,11 +35,19 @@ class LocalJob {
   void read_signals();
   void tick();
 
+  bool take_place(JobObserver& observer);
+  JobRecord record_of(const JobSpec& spec) const;
+  void leave(const JobReport& report);
+
   const LocalOptions options_;
+  const std::string id_;
   PollLoop loop_;
   LogFolder logs_;
   LocalPlatform platform_;
-  JobController controller_;
+  JobShelf shelf_;
+  Fd alive_;  // as others see it
+  const bool recorded_;
+  WatchedJob job_;
 };
 
 }  // namespace capstan::jobs

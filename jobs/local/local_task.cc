@@ -95,7 +95,9 @@ void LocalTask::stop(StopHow how) {
   process_->signal_group(how == StopHow::kAsk ? SIGTERM : SIGKILL);
 }
 
+// What it told before it printed counts first.
 void LocalTask::read_output() {
+  read_channel();
   char buffer[64 * 1024];
   for (int i = 0; i < 16 && output_; ++i) {  // one chatty task must not starve the others
     ssize_t n = read(output_.get(), buffer, sizeof buffer);
@@ -126,7 +128,6 @@ void LocalTask::read_channel() {
 // The process has ended: reads the rest and reaps.
 void LocalTask::finish() {
   status.ended_at = seconds_of(loop_.now());
-  read_channel();
   loop_.unwatch(process_->wait_fd());
   ProcessEnd end = process_->reap();
   process_.reset();

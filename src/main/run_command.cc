@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/signalfd.h>
@@ -11,6 +12,7 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "jobs/json_lines.h"
+#include "jobs/local/detached_job.h"
 #include "jobs/local/local_job.h"
 #include "jobs/terminal.h"
 #include "main/installation.h"
@@ -59,10 +61,11 @@ jobs::JobSpec complete(const RunOptions& options) {
   return job;
 }
 
-int run_shown(const jobs::JobSpec& spec, jobs::LocalOptions options) {
+int run_shown(const jobs::JobSpec& spec, jobs::LocalOptions options, bool quiet) {
   bool tty = isatty(STDOUT_FILENO);
   jobs::TerminalOptions look{.live = tty, .colour = tty && !std::getenv("NO_COLOR")};
   look.interrupt = options.signal_fd;
+  look.quiet = quiet;
   jobs::LocalJob* running = nullptr;
   jobs::Terminal terminal(look, [&] {
     if (running) running->stop();
@@ -98,13 +101,24 @@ int run_as_json(const jobs::JobSpec& spec, jobs::LocalOptions options) {
   return report.exit_code;
 }
 
+// The id alone, for scripts; the rest for people.
+int run_in_background(const jobs::JobSpec& job, const std::string& log_dir) {
+  const std::string id = jobs::run_detached(job, {.log_dir = log_dir});
+  fmt::print("{}\n", id);
+  fmt::print(stderr,
+             "the job runs in the background: capstan status {0} | logs -f {0} | stop {0}\n", id);
+  return 0;
+}
+
 }  // namespace
 
 int run_job(const RunOptions& options) {
   jobs::JobSpec job = complete(options);
+  if (options.detach) return run_in_background(job, options.log_dir);
   Fd signals = signals_as_fd();
   jobs::LocalOptions local{.log_dir = options.log_dir, .signal_fd = signals.get()};
-  return options.json ? run_as_json(job, std::move(local)) : run_shown(job, std::move(local));
+  return options.json ? run_as_json(job, std::move(local))
+                      : run_shown(job, std::move(local), options.quiet);
 }
 
 }  // namespace capstan::cli
