@@ -62,8 +62,7 @@ Cluster cluster_without_addresses(const JobSpec& spec) {
 void check_groups(const JobSpec& spec) {
   int trainers = 0;
   std::vector<std::string> seen;
-  for (const auto& [job, count, memory] : spec.groups) {
-    if (memory < 0) throw invalid_argument("job {}: {} bytes of memory", job, memory);
+  for (const auto& [job, count] : spec.groups) {
     if (count < 1) throw invalid_argument("job {}: {} tasks; give 1 or more", job, count);
     if (std::find(seen.begin(), seen.end(), job) != seen.end()) {
       throw invalid_argument("job {} is named twice", job);
@@ -84,7 +83,7 @@ Role role_of(std::string_view job) {
 std::vector<TaskId> tasks_of(const JobSpec& spec) {
   std::vector<TaskId> tasks;
   for (Role role : {Role::kServer, Role::kTrainer, Role::kEvaluator}) {
-    for (const auto& [job, count, memory] : spec.groups) {
+    for (const auto& [job, count] : spec.groups) {
       if (role_of(job) != role) continue;
       for (int i = 0; i < count; ++i) tasks.push_back({job, i});
     }

@@ -28,7 +28,6 @@ Role role_of(std::string_view job);
 struct TaskGroup {
   std::string job;
   int count = 0;
-  int64_t memory = 0;  // bytes for each task; 0: no limit
 };
 
 // When the training is over: every trainer has ended or only serves; or the chief has ended (the

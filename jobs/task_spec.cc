@@ -46,9 +46,6 @@ TaskSpec task_spec(const JobSpec& job, const Cluster& cluster, const TaskId& tas
   spec.task = task;
   spec.argv = arguments(job, cluster, task);
   for (auto& entry : environment(job, cluster, task)) spec.env.push_back(std::move(entry));
-  for (const TaskGroup& group : job.groups) {
-    if (group.job == task.job) spec.memory = group.memory;
-  }
   return spec;
 }
 

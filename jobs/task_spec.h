@@ -25,7 +25,6 @@ struct TaskSpec {
   std::string cwd;    // empty: the platform's own
   std::string input;  // handed over as stdin, which then ends
   std::vector<TaskFile> files;
-  int64_t memory = 0;  // bytes that it may take; 0: no limit
 };
 
 // The task's role in TF_CONFIG, flags and templates. Throws InvalidArgument.

@@ -25,11 +25,10 @@ class Folder {
 };
 
 TEST(TaskSpec, HoldsTheRoleInArgumentsAndEnvironment) {
-  JobSpec job{.groups = {{"ps", 1}, {"worker", 1, 1000}}, .env = {{"MINE", "a"}}, .max_steps = 5};
+  JobSpec job{.groups = {{"ps", 1}, {"worker", 1}}, .env = {{"MINE", "a"}}, .max_steps = 5};
   job.program = {.path = "train.py", .args = {"{job_name}"}, .python = "py", .python_path = "/p"};
   TaskSpec spec = task_spec(job, {{"ps", {"h:1"}}, {"worker", {"h:2"}}}, {"worker", 0});
   EXPECT_THAT(spec.argv, ElementsAre("py", "train.py", "worker"));
-  EXPECT_EQ(spec.memory, 1000);
   std::map<std::string, std::string> env(spec.env.begin(), spec.env.end());
   EXPECT_THAT(env["TF_CONFIG"], HasSubstr(R"("task":{"type":"worker","index":0})"));
   EXPECT_EQ(env["PYTHONPATH"], "/p");

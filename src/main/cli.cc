@@ -16,8 +16,15 @@
 namespace capstan::cli {
 namespace {
 
-const std::vector<std::string> kCommands = {"run",  "python", "server", "jobs", "status", "logs",
-                                            "stop", "rm",     "doctor", "test", "bench",  "fuzz"};
+const std::vector<std::string> kUserCommands = {"run",  "python", "server", "jobs",   "status",
+                                                "logs", "stop",   "rm",     "doctor", "completion"};
+const std::vector<std::string> kRepositoryCommands = {"test", "bench", "fuzz"};
+
+std::vector<std::string> all_commands() {
+  std::vector<std::string> all = kUserCommands;
+  all.insert(all.end(), kRepositoryCommands.begin(), kRepositoryCommands.end());
+  return all;
+}
 
 constexpr const char* kHelp = R"(capstan: parameter-server training, with no TensorFlow installed
 
@@ -28,6 +35,7 @@ constexpr const char* kHelp = R"(capstan: parameter-server training, with no Ten
   capstan jobs                              jobs of this machine, running and ended
   capstan status JOB | logs [-f] JOB [TASK] | stop JOB | rm JOB
   capstan doctor                            checks this machine
+  capstan completion bash|zsh|fish          what a shell needs to complete all this
   capstan --version | --help | <command> --help
 
 In the repository, ./capstan also has:
@@ -39,13 +47,23 @@ Exit codes: 0 all well, 1 failure, 2 wrong usage, 124 timeout, 128+n stopped by 
 that of the task that failed first.
 )";
 
-[[noreturn]] void throw_unknown(const CLI::App& app, const std::string& word) {
+std::vector<std::string> options_of(const CLI::App& app) {
   std::vector<std::string> known;
   for (const CLI::Option* option : app.get_options()) {
     for (const std::string& name : option->get_lnames()) known.push_back("--" + name);
   }
+  return known;
+}
+
+void list_options_if_asked(const CLI::App& app, const std::vector<std::string>& args) {
+  if (args != std::vector<std::string>{kListOptions}) return;
+  for (const std::string& option : options_of(app)) fmt::print("{}\n", option);
+  throw CLI::CallForHelp();
+}
+
+[[noreturn]] void throw_unknown(const CLI::App& app, const std::string& word) {
   throw UsageError{fmt::format("{}: unknown option {}{}", app.get_name(), word,
-                               did_you_mean(word.substr(0, word.find('=')), known))};
+                               did_you_mean(word.substr(0, word.find('=')), options_of(app)))};
 }
 
 // CLI11 leaves the program out of its first line, and shows what "--chief" without a value stands
@@ -106,6 +124,31 @@ int command_doctor(const std::vector<std::string>& args) {
   return run_doctor(options);
 }
 
+int dispatch(const std::string& command, const std::vector<std::string>& args);
+
+void print_beginning_with(const std::string& begin, const std::vector<std::string>& words) {
+  for (const std::string& word : words) {
+    if (word.starts_with(begin)) fmt::print("{}\n", word);
+  }
+}
+
+// For the scripts of `capstan completion`: the words typed so far, the last one perhaps in part.
+int command_complete(std::vector<std::string> words) {
+  if (!words.empty() && words[0] == "--") words.erase(words.begin());
+  if (words.empty()) return 0;
+  const std::string begin = words.back();
+  const bool known = std::ranges::find(kUserCommands, words[0]) != kUserCommands.end();
+  if (words.size() == 1) {
+    print_beginning_with(begin, kUserCommands);
+  } else if (known && begin.starts_with("-")) {
+    // A shell cuts them to what was typed.
+    return dispatch(words[0], {kListOptions});
+  } else {
+    print_beginning_with(begin, words_for(words));
+  }
+  return 0;
+}
+
 int dispatch(const std::string& command, const std::vector<std::string>& args) {
   if (command == "run") return command_run(args);
   if (command == "jobs") return command_jobs(args);
@@ -113,23 +156,26 @@ int dispatch(const std::string& command, const std::vector<std::string>& args) {
   if (command == "logs") return command_logs(args);
   if (command == "stop") return command_stop(args);
   if (command == "rm") return command_rm(args);
+  if (command == "completion") return command_completion(args);
+  if (command == "complete") return command_complete(args);
   if (command == "python") return command_python(args);
   if (command == "server") return command_server(args);
   if (command == "doctor") return command_doctor(args);
   if (command == "--version") return fmt::print("capstan {}\n", version()), 0;
   if (command == "--help" || command == "-h" || command == "help") return fmt::print(kHelp), 0;
-  if (command == "test" || command == "bench" || command == "fuzz") {
+  if (std::ranges::find(kRepositoryCommands, command) != kRepositoryCommands.end()) {
     throw UsageError{"capstan " + command + " belongs to the repository: run ./capstan " + command +
                      " there"};
   }
   throw UsageError{fmt::format("capstan: unknown {} {} (see capstan --help){}",
                                command.starts_with("-") ? "option" : "command", command,
-                               did_you_mean(command, kCommands))};
+                               did_you_mean(command, all_commands()))};
 }
 
 }  // namespace
 
 std::vector<std::string> parse_prefix(CLI::App& app, std::vector<std::string> args) {
+  list_options_if_asked(app, args);
   app.prefix_command();
   std::reverse(args.begin(), args.end());  // CLI11 takes them from the back
   try {
@@ -154,6 +200,7 @@ void parse_all(CLI::App& app, const std::vector<std::string>& args) {
 }
 
 void parse_words(CLI::App& app, std::vector<std::string> args) {
+  list_options_if_asked(app, args);
   app.allow_extras();
   std::reverse(args.begin(), args.end());
   try {

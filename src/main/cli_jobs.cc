@@ -56,4 +56,18 @@ int command_rm(const std::vector<std::string>& args) {
   return remove_jobs(options);
 }
 
+int command_completion(const std::vector<std::string>& args) {
+  CLI::App app("Prints what a shell needs to complete commands, options, jobs and tasks",
+               "capstan completion");
+  std::string shell;
+  app.add_option("SHELL", shell, "bash, zsh or fish")->required();
+  app.footer(
+      "Examples:\n"
+      "  source <(capstan completion bash)\n"
+      "  capstan completion zsh > ~/.zfunc/_capstan\n"
+      "  capstan completion fish > ~/.config/fish/completions/capstan.fish\n");
+  parse_words(app, args);
+  return print_completion(shell);
+}
+
 }  // namespace capstan::cli

@@ -54,6 +54,9 @@ int show_status(const JobsOptions& options);
 int show_logs(const LogsOptions& options);
 int stop_jobs(const JobsOptions& options);
 int remove_jobs(const JobsOptions& options);
+int print_completion(const std::string& shell);
+// What the last of the words of a command line may be, options aside; not cut to its beginning yet.
+std::vector<std::string> words_for(const std::vector<std::string>& words);
 int run_doctor(const DoctorOptions& options);
 
 }  // namespace capstan::cli

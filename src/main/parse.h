@@ -12,6 +12,9 @@ struct UsageError {
   std::string message;
 };
 
+// Asks a command for its options, one in a line, instead of doing it.
+constexpr const char* kListOptions = "--list-options";
+
 // Parses the options before the program; what follows it belongs to the program. Prints the help,
 // and throws CLI::CallForHelp, when that is asked for.
 std::vector<std::string> parse_prefix(CLI::App& app, std::vector<std::string> args);
@@ -28,5 +31,6 @@ int command_status(const std::vector<std::string>& args);
 int command_logs(const std::vector<std::string>& args);
 int command_stop(const std::vector<std::string>& args);
 int command_rm(const std::vector<std::string>& args);
+int command_completion(const std::vector<std::string>& args);
 
 }  // namespace capstan::cli
