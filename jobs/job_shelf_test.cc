@@ -135,11 +135,27 @@ TEST(Recorder, SaysOnceThatTheDiskIsFullAndGoesOn) {
   JobState state{.started = 1};
   recorder.save(state);
   recorder.save(state);
+  loop.advance(2);
   ASSERT_EQ(said.size(), 1u);
   EXPECT_THAT(said[0], HasSubstr("cannot be written, and the job goes on without: "));
   shelf.create("aa");
   recorder.save(state);
+  loop.advance(2);
   EXPECT_EQ(shelf.read("aa").id, "aa");
+}
+
+TEST(Recorder, KeepsAJobThatMayBeTakenOverUpToDate) {
+  Folder folder;
+  JobShelf shelf(posix_files(), folder.path);
+  shelf.create("aa");
+  FakeLoop loop;
+  JobRecord record = record_of("aa", "job", 1, 0);
+  record.detached = true;
+  Recorder recorder(shelf, loop, record, [](std::string_view) {});
+  for (int restarts = 0; restarts < 3; ++restarts) {
+    recorder.save({.started = 1, .restarts = restarts});
+    EXPECT_EQ(shelf.read("aa").state.restarts, restarts);
+  }
 }
 
 TEST(Recorder, WritesProgressOnceASecond) {

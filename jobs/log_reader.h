@@ -29,8 +29,11 @@ class LogReader {
   struct File {
     std::string path, prefix;
     Fd fd;
+    bool begun = false;
     std::unique_ptr<TaskLog> lines;
   };
+
+  void read_to_the_end(File& file);
 
   std::vector<std::unique_ptr<File>> files_;
   const Sink* sink_ = nullptr;

@@ -71,6 +71,28 @@ TEST(OwnPlatform, RunsAJobToItsEnd) {
   EXPECT_EQ(run(spec, [](const TaskSpec&, int) { return 0; }).exit_code, 0);
 }
 
+TEST(OwnPlatform, HasSeveralJobsInOneProcess) {
+  PollLoop loop;
+  const JobSpec spec{.groups = {{"worker", 2}}, .program = {.path = "p"}};
+  struct Job {
+    Job(PollLoop& loop, const JobSpec& spec, int code)
+        : platform(loop, [code](const TaskSpec&, int) { return code; }),
+          controller(spec, {}, platform, loop, notes) {}
+    Notes notes;
+    ThreadPlatform platform;
+    JobController controller;
+  };
+  std::vector<std::unique_ptr<Job>> jobs;
+  for (int code : {0, 7, 0, 9}) jobs.push_back(std::make_unique<Job>(loop, spec, code));
+  for (auto& job : jobs) job->controller.start();
+  loop.run_until([&] {
+    return std::ranges::all_of(jobs, [](const auto& job) { return job->controller.done(); });
+  });
+  std::vector<int> codes;
+  for (auto& job : jobs) codes.push_back(job->controller.report().exit_code);
+  EXPECT_EQ(codes, (std::vector<int>{0, 7, 0, 9}));
+}
+
 TEST(OwnPlatform, HasTheControllersRulesForNothing) {
   JobSpec spec{.groups = {{"worker", 2}}, .program = {.path = "p"}};
   auto fails_once = [](const TaskSpec& task, int attempt) {

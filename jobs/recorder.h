@@ -63,6 +63,7 @@ class Recorder : public JobObserver {
 
  private:
   void write();
+  void write_soon();
 
   JobShelf& shelf_;
   Loop& loop_;
@@ -70,7 +71,7 @@ class Recorder : public JobObserver {
   Say say_;
   StepRate rate_;
   Loop::TimerId timer_ = 0;
-  bool timed_ = false, lost_ = false;
+  bool begun_ = false, timed_ = false, lost_ = false;
 };
 
 }  // namespace capstan::jobs

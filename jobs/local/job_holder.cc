@@ -23,7 +23,9 @@ namespace {
 
 // Between the end of a controller and the next: longer each time, unless it lived for a while.
 constexpr std::chrono::milliseconds kFirstDelay(20), kLongestDelay(10'000);
-constexpr auto kLongLife = std::chrono::seconds(10);
+constexpr auto kLongLife = std::chrono::seconds(1);
+// Nobody may look at it for weeks. Twice as much is kept of each task.
+constexpr uint64_t kLargestLog = 32 * 1024 * 1024;
 
 Fd termination_as_fd() {
   sigset_t set;
@@ -55,7 +57,8 @@ JobHolder::JobHolder(JobSpec spec, JobRecord record, Fd alive, Fd started)
                  .log_file =
                      [this](const TaskId& task) {
                        return join_path(record_.log_dir, log_file_name(task));
-                     }}),
+                     },
+                 .largest_log = kLargestLog}),
       cluster_(platform_.cluster()),
       server_(loop_, platform_,
               [this](const TaskId& task) {

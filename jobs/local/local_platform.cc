@@ -54,7 +54,8 @@ LocalPlatform::LocalPlatform(PollLoop& loop, const JobSpec& spec,
     Place& place = *places_.back();
     place.task = task;
     place.log = std::make_unique<TaskLog>(
-        options.log_file(task), [this, &place](std::string_view line) { on_line(place, line); });
+        options.log_file(task), [this, &place](std::string_view line) { on_line(place, line); },
+        options.largest_log);
     if (role_of(task.job) != Role::kEvaluator) place.held = hold_free_port();
   }
 }

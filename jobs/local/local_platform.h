@@ -21,6 +21,7 @@ namespace capstan::jobs {
 struct LocalPlatformOptions {
   std::string job_id;
   std::function<std::string(const TaskId&)> log_file;  // empty text: none
+  uint64_t largest_log = 0;                            // bytes; 0: no limit
 };
 
 class LocalPlatform : public Platform {

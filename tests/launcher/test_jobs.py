@@ -1,8 +1,10 @@
 """Jobs seen from another terminal: records, and `capstan jobs | status | logs | stop | rm`."""
 
 import json
+import os
 import re
 import signal
+import subprocess
 
 import pytest
 from processes import TALKS, processes_with, wait_until
@@ -81,6 +83,13 @@ def test_logs_are_followed_to_the_end(detach, start, program, tmp_path):
     assert "[worker/0] two\n" in rest and follower.returncode == 0
 
 
+def test_logs_that_were_asked_for_are_found_from_any_folder(run_capstan, program, tmp_path):
+    run_capstan("run", "--workers", 1, "--log-dir", "logs", program("print('hello')"))
+    assert run_capstan("logs", "program", cwd="/").stdout == "[worker/0] hello\n"
+    run_capstan("rm", "program")
+    assert (tmp_path / "logs" / "worker-0.log").exists()  # not ours to remove
+
+
 def test_a_record_goes_with_its_logs(run_capstan, program, shelf, tmp_path):
     run_capstan("run", "--workers", 1, program("import sys; sys.exit(1)"))
     assert run_capstan("rm", "program").returncode == 0
@@ -140,6 +149,33 @@ def test_a_state_folder_that_cannot_be_written_does_not_hold_a_job_up(run_capsta
     assert "[capstan] this job has no record: " in done.stdout and "/dev/null/state" in done.stdout
     refused = run_capstan("run", "--detach", "--workers", 1, program(""), env=env)
     assert refused.returncode != 0 and "/dev/null/state" in refused.stderr
+
+
+def test_a_disk_that_is_full_while_a_job_runs_costs_its_record_only(capstan, program, tmp_path):
+    body = TALKS + """
+import time
+for step in range(1, 30):
+    if step == 5:
+        try: open("state/fill", "wb").write(b"x" * 1_000_000)
+        except OSError as error: print(error, flush=True)
+    tell(event="step", step=step, loss=0.5)
+    time.sleep(0.05)
+print("trained")
+"""
+    (tmp_path / "state").mkdir()
+    mounted = "mount -t tmpfs -o size=256k tmpfs state"
+    if subprocess.run(["unshare", "-rm", "sh", "-c", mounted], cwd=tmp_path, capture_output=True).returncode:
+        pytest.skip("no file system of our own can be mounted")
+    command = f"{mounted} && {capstan} run --workers 1 {program(body)} && cat state/jobs/*/record.json"
+    done = subprocess.run(
+        ["unshare", "-rm", "sh", "-c", command], cwd=tmp_path, capture_output=True, text=True,
+        env={**os.environ, "CAPSTAN_STATE_DIR": str(tmp_path / "state")},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "[worker/0] trained" in done.stdout
+    assert done.stdout.count("the record of this job cannot be written, and the job goes on without") == 1
+    record = json.loads(done.stdout[done.stdout.index("\n{\n") :])
+    assert record["state"]["ended"] == 0  # as it was before, and whole
 
 
 def test_what_programs_print_is_shown_and_not_obeyed(run_capstan, detach, program, shelf):
