@@ -26,9 +26,10 @@ void JobController::resume_a_stop() {
 
 bool JobController::may_restart(size_t i) const {
   const TaskReport& task = state_.tasks[i];
+  const RestartPolicy policy = specs_[i].restart;
   const bool passing = is_passing(seen_[i]);
-  if (spec_.restart == RestartPolicy::kNever || state_.stop || state_.trained > 0) return false;
-  if (!passing && (seen_[i].start_error || spec_.restart == RestartPolicy::kPassing)) return false;
+  if (policy == RestartPolicy::kNever || state_.stop || state_.trained > 0) return false;
+  if (!passing && (seen_[i].start_error || policy == RestartPolicy::kPassing)) return false;
   if (!passing && !task.attempts.empty()) {
     const Attempt& last = task.attempts.back();
     if (last.why == why_text(task) && task.progress.step <= last.step) return false;

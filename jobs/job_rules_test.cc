@@ -30,7 +30,7 @@ TaskId task_of(const std::string& text) {
 struct Rule {
   const char* name;
   const char* tasks;    // "ps 1; worker 2"
-  const char* options;  // "restart 3; timeout 10; success chief; passing; never; broken;
+  const char* options;  // "restart 3; timeout 10; success chief; passing; never; ps-never; broken;
                         // evaluator waits"
   // end TASK CODE; signal TASK N; error TASK CODE [message]; serves|trained|lost TASK;
   // waits TASK WHOM; goes-on TASK; step TASK N; +SECONDS; stop; ctrl-c; stubborn
@@ -54,6 +54,11 @@ JobSpec spec_of(const Rule& rule) {
     if (words[0] == "success") spec.success = SuccessRule::kChief;
     if (words[0] == "passing") spec.restart = RestartPolicy::kPassing;
     if (words[0] == "never") spec.restart = RestartPolicy::kNever;
+    if (words[0] == "ps-never") {
+      spec.adjust = [](const Cluster&, TaskSpec& task) {
+        if (task.task.job == "ps") task.restart = RestartPolicy::kNever;
+      };
+    }
     if (words[0] == "evaluator") spec.wait_for_evaluator = true;
   }
   return spec;
@@ -315,6 +320,8 @@ const Rule kRules[] = {
     {"An own error is no passing reason", "worker 1", "restart 3; passing", "end worker/0 1; +1",
      "exit 1; worker/0 attempt 1"},
     {"Never means never", "worker 1", "restart 3; never", "signal worker/0 9; +1", "exit 137"},
+    {"A task may have a policy of its own", "ps 1; worker 1", "restart 3; ps-never",
+     "signal worker/0 9; +1.1; signal ps/0 9; +1", "exit 137; cause ps/0; worker/0 attempt 2"},
     {"The second wait is longer", "worker 1", "restart 3",
      "signal worker/0 9; +1.1; signal worker/0 9; +1.5", "runs; worker/0 waiting"},
     {"The budget is for the whole job", "worker 2", "restart 1",

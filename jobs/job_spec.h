@@ -5,6 +5,7 @@
 
 #include <compare>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -49,6 +50,11 @@ struct Program {
   bool is_python() const { return path.ends_with(".py"); }
 };
 
+struct TaskSpec;
+
+// Job name to addresses ("host:port"), in the order of the groups. Evaluators are not in it.
+using Cluster = std::vector<std::pair<std::string, std::vector<std::string>>>;
+
 struct JobSpec {
   std::vector<TaskGroup> groups;
   Program program;
@@ -63,10 +69,10 @@ struct JobSpec {
   int restarts = 0;
   SuccessRule success = SuccessRule::kTrainers;
   bool wait_for_evaluator = false;  // until it ends, instead of for a minute
+  // The last word on each task, for doors whose tasks differ in more than their roles: program,
+  // folder, input, files, restarts. May be empty.
+  std::function<void(const Cluster& cluster, TaskSpec& task)> adjust;
 };
-
-// Job name to addresses ("host:port"), in the order of the groups. Evaluators are not in it.
-using Cluster = std::vector<std::pair<std::string, std::vector<std::string>>>;
 
 // All tasks in the order in which they start: servers first.
 std::vector<TaskId> tasks_of(const JobSpec& spec);

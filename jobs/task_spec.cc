@@ -46,6 +46,8 @@ TaskSpec task_spec(const JobSpec& job, const Cluster& cluster, const TaskId& tas
   spec.task = task;
   spec.argv = arguments(job, cluster, task);
   for (auto& entry : environment(job, cluster, task)) spec.env.push_back(std::move(entry));
+  spec.restart = job.restart;
+  if (job.adjust) job.adjust(cluster, spec);
   return spec;
 }
 

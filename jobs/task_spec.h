@@ -25,9 +25,10 @@ struct TaskSpec {
   std::string cwd;    // empty: the platform's own
   std::string input;  // handed over as stdin, which then ends
   std::vector<TaskFile> files;
+  RestartPolicy restart = RestartPolicy::kOnFailure;
 };
 
-// The task's role in TF_CONFIG, flags and templates. Throws InvalidArgument.
+// The task's role in TF_CONFIG, flags and templates; then what job.adjust makes of it.
 TaskSpec task_spec(const JobSpec& job, const Cluster& cluster, const TaskId& task);
 
 // Writes spec.files below `folder`. Throws InvalidArgument for a path that leads out of it.

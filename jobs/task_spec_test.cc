@@ -36,6 +36,19 @@ TEST(TaskSpec, HoldsTheRoleInArgumentsAndEnvironment) {
   EXPECT_EQ(env["CAPSTAN_MAX_STEPS"], "5");
 }
 
+TEST(TaskSpec, CanDifferFromTaskToTask) {
+  JobSpec job{.groups = {{"ps", 1}, {"worker", 1}}, .program = {.path = "train"}};
+  job.adjust = [](const Cluster& cluster, TaskSpec& spec) {
+    if (spec.task.job == "ps") spec.restart = RestartPolicy::kNever;
+    spec.input = spec.task.name() + " of " + std::to_string(cluster.size());
+  };
+  const TaskSpec ps = task_spec(job, {{"worker", {"h:2"}}}, {"ps", 0});
+  const TaskSpec worker = task_spec(job, {{"worker", {"h:2"}}}, {"worker", 0});
+  EXPECT_EQ(ps.input, "ps/0 of 1");
+  EXPECT_EQ(ps.restart, RestartPolicy::kNever);
+  EXPECT_EQ(worker.restart, RestartPolicy::kOnFailure);
+}
+
 TEST(TaskSpec, FilesStayBelowTheirFolder) {
   Folder folder;
   lay_out({.files = {{"a.txt", "a"}, {"deep/b.txt", "b"}}}, folder.path);
