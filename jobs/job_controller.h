@@ -9,6 +9,7 @@
 // died, even if what it remembers is older than what it sees.
 
 #include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>

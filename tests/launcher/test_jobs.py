@@ -54,12 +54,12 @@ def test_a_failure_is_remembered_with_its_cause(run_capstan, program, shelf):
     assert run_capstan("logs", "program").stdout == "[worker/0] bye\n"
 
 
-def test_a_job_that_runs_can_be_looked_at_and_stopped(start, run_capstan, program):
+def test_a_job_that_runs_can_be_looked_at_and_stopped(start, run_capstan, program, shelf):
     path = program(STEPS)
     job = start("run", "--workers", 2, path)
     for _ in range(2):
         assert "has told" in job.stdout.readline()
-    wait_until(lambda: [j["step"] for j in listed(run_capstan)] == [99], "the steps are recorded")
+    wait_until(lambda: [t["step"] for t in record_of(shelf)["state"]["tasks"]] == [99, 99], "the steps are recorded")
     status = run_capstan("status", "prog").stdout
     assert "running for" in status and "step 99/1000" in status
     assert re.search(r"worker/0 .* 99/1000 +0\.0101\d* +\d+\.\d MB", status)
