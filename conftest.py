@@ -37,6 +37,15 @@ def keep_matching(config, items, pattern):
     config.hook.pytest_deselected(items=left_out)
 
 
+@pytest.fixture(scope="session", autouse=True)
+def state_of_the_tests(tmp_path_factory):
+    """Jobs of the tests are not remembered among those of whoever runs them."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delenv("CAPSTAN_STATE_DIR", raising=False)
+        patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
+        yield
+
+
 def _built_program():
     for preset in ("dev", "release"):
         program = ROOT / "build" / preset / "src" / "main" / "capstan"

@@ -66,3 +66,24 @@ if(CAPSTAN_PYTHON)
     endif()
   endforeach()
 endif()
+
+# Manual pages and completion come from the program itself. A wheel has no place for them.
+if(NOT SKBUILD AND CAPSTAN_PYTHON)
+  set(man_dir ${CMAKE_BINARY_DIR}/man)
+  set(completion_dir ${CMAKE_BINARY_DIR}/completion)
+  file(MAKE_DIRECTORY ${completion_dir})
+  add_custom_command(
+    OUTPUT ${man_dir}/capstan.1 ${completion_dir}/capstan ${completion_dir}/_capstan
+           ${completion_dir}/capstan.fish
+    COMMAND ${Python_EXECUTABLE} ${CMAKE_SOURCE_DIR}/tools/make_man.py $<TARGET_FILE:capstan> ${man_dir}
+    COMMAND capstan completion bash > ${completion_dir}/capstan
+    COMMAND capstan completion zsh > ${completion_dir}/_capstan
+    COMMAND capstan completion fish > ${completion_dir}/capstan.fish
+    DEPENDS capstan ${CMAKE_SOURCE_DIR}/tools/make_man.py VERBATIM)
+  add_custom_target(capstan_pages ALL DEPENDS ${man_dir}/capstan.1)
+  install(DIRECTORY ${man_dir}/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+  set(data ${CMAKE_INSTALL_DATADIR})
+  install(FILES ${completion_dir}/capstan DESTINATION ${data}/bash-completion/completions)
+  install(FILES ${completion_dir}/_capstan DESTINATION ${data}/zsh/site-functions)
+  install(FILES ${completion_dir}/capstan.fish DESTINATION ${data}/fish/vendor_completions.d)
+endif()

@@ -18,6 +18,8 @@ flags.DEFINE_integer("task_index", 0, "Which task of the job this is")
 flags.DEFINE_integer("last_step", 3000, "Global step to stop at")
 flags.DEFINE_integer("batch_size", 100, "Examples per step")
 flags.DEFINE_string("data_dir", "MNIST_data", "Where the four idx files lie, if they do")
+flags.DEFINE_string("train_dir", "", "Where checkpoints go, from which a task that comes back goes on")
+flags.DEFINE_integer("save_steps", 500, "Steps between two checkpoints")
 FLAGS = flags.FLAGS
 
 
@@ -71,7 +73,9 @@ def main(_):
     if is_chief:
         hooks.append(ReportAccuracy(accuracy, {x: data.test.images, y: data.test.labels}))
     with tf.train.MonitoredTrainingSession(
-            master=server.target if server else "", is_chief=is_chief, hooks=hooks) as session:
+            master=server.target if server else "", is_chief=is_chief, hooks=hooks,
+            checkpoint_dir=FLAGS.train_dir or None, save_checkpoint_secs=None,
+            save_checkpoint_steps=FLAGS.save_steps) as session:
         seen = 0
         while not session.should_stop():
             images, labels = data.train.next_batch(FLAGS.batch_size)

@@ -1,10 +1,11 @@
 #pragma once
 
-// What is to be run, said once for every launcher: how many tasks of which jobs, the program, and
+// What is to be run, said once for every platform: how many tasks of which jobs, the program, and
 // how each task learns its role (TF_CONFIG, role flags, templates in the arguments).
 
 #include <compare>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -30,6 +31,14 @@ struct TaskGroup {
   int count = 0;
 };
 
+// When the training is over: every trainer has ended or only serves; or the chief has ended (the
+// first worker where there is none), and the others may be stopped.
+enum class SuccessRule { kTrainers, kChief };
+
+// Which failures are worth another try. Passing ones are a signal, a lost peer, a lost machine; an
+// own error is not tried again once it came twice without a step in between.
+enum class RestartPolicy { kNever, kPassing, kOnFailure };
+
 // A path that ends in .py runs with `python` and sees Capstan as `tensorflow`; anything else is an
 // executable and runs as it is.
 struct Program {
@@ -41,6 +50,11 @@ struct Program {
   bool is_python() const { return path.ends_with(".py"); }
 };
 
+struct TaskSpec;
+
+// Job name to addresses ("host:port"), in the order of the groups. Evaluators are not in it.
+using Cluster = std::vector<std::pair<std::string, std::vector<std::string>>>;
+
 struct JobSpec {
   std::vector<TaskGroup> groups;
   Program program;
@@ -49,10 +63,16 @@ struct JobSpec {
   std::vector<std::string> resolve;
   std::optional<double> timeout_seconds;
   int64_t max_steps = 0;  // 0: no limit
+  std::string name;       // for people; empty: that of the program
+  RestartPolicy restart = RestartPolicy::kOnFailure;
+  // How often something may fail and be started again, in the whole job and for whatever cause.
+  int restarts = 0;
+  SuccessRule success = SuccessRule::kTrainers;
+  bool wait_for_evaluator = false;  // until it ends, instead of for a minute
+  // The last word on each task, for doors whose tasks differ in more than their roles: program,
+  // folder, input, files, restarts. May be empty.
+  std::function<void(const Cluster& cluster, TaskSpec& task)> adjust;
 };
-
-// Job name to addresses ("host:port"), in the order of the groups. Evaluators are not in it.
-using Cluster = std::vector<std::pair<std::string, std::vector<std::string>>>;
 
 // All tasks in the order in which they start: servers first.
 std::vector<TaskId> tasks_of(const JobSpec& spec);

@@ -15,6 +15,7 @@ void add_result(JsonObject& json, const TaskReport& task) {
       .add_json("signal", task.signal ? json_quote(signal_name(task.signal)) : "null")
       .add("seconds", task.seconds)
       .add("peak_memory", task.peak_memory);
+  if (!task.attempts.empty()) json.add("attempt", task.attempt);
   if (!task.error.empty()) json.add("error", task.error);
 }
 
@@ -50,6 +51,12 @@ void JsonLines::ended(const TaskReport& task) {
   json.add("event", "end").add("task", task.task.name());
   add_result(json, task);
   sink_(json.text());
+}
+
+void JsonLines::restarts(const TaskReport& task, double delay) {
+  JsonObject json;
+  json.add("event", "restart").add("task", task.task.name()).add("attempt", task.attempt);
+  sink_(json.add("why", task.attempts.back().why).add("delay", delay).text());
 }
 
 void JsonLines::note(std::string_view text) {

@@ -5,7 +5,7 @@
 #include <functional>
 #include <string_view>
 
-#include "jobs/launcher.h"
+#include "jobs/report.h"
 
 namespace capstan::jobs {
 
@@ -19,7 +19,7 @@ class JsonLines : public JobObserver {
   void progress(const TaskId& task, const Progress& progress) override;
   void ended(const TaskReport& task) override;
   void note(std::string_view text) override;
-  void tick() override {}
+  void restarts(const TaskReport& task, double delay) override;
 
   void finish(const JobReport& report);
 

@@ -5,11 +5,10 @@
 #include <algorithm>
 #include <array>
 
+#include "jobs/text_table.h"
+
 namespace capstan::jobs {
 namespace {
-
-constexpr size_t kColumns = 9;
-using Row = std::array<std::string, kColumns>;
 
 // The cause and what followed from it look different, in a pipe too.
 std::string end_of(const JobReport& report, size_t i) {
@@ -20,17 +19,35 @@ std::string end_of(const JobReport& report, size_t i) {
   return (report.cause ? "consequence: " : "") + end_text(task);
 }
 
+std::string reasons(const TaskReport& task) {
+  std::string text;
+  for (const Attempt& attempt : task.attempts) text += (text.empty() ? "" : "; ") + attempt.why;
+  return text.empty() ? "-" : text;
+}
+
+bool any_restarted(const JobReport& report) {
+  return std::ranges::any_of(report.tasks, [](const auto& task) { return !task.attempts.empty(); });
+}
+
+Row header(const JobReport& report) {
+  Row row = {"host", "port", "job", "task", "done", "success", "seconds", "peak memory", "end"};
+  if (any_restarted(report)) row.insert(row.end(), {"attempts", "started again after"});
+  return row;
+}
+
 Row row_of(const JobReport& report, size_t i) {
   const TaskReport& task = report.tasks[i];
-  return {task.port ? task.host : "-",
-          task.port ? std::to_string(task.port) : "-",
-          task.task.job,
-          std::to_string(task.task.index),
-          task.done() ? "yes" : "no",
-          task.success() ? "yes" : "no",
-          fmt::format("{:.1f}", task.seconds),
-          human_bytes(task.peak_memory),
-          end_of(report, i)};
+  Row row = {task.port ? task.host : "-",
+             task.port ? std::to_string(task.port) : "-",
+             task.task.job,
+             std::to_string(task.task.index),
+             task.done() ? "yes" : "no",
+             task.success() ? "yes" : "no",
+             fmt::format("{:.1f}", task.seconds),
+             human_bytes(task.peak_memory),
+             end_of(report, i)};
+  if (any_restarted(report)) row.insert(row.end(), {std::to_string(task.attempt), reasons(task)});
+  return row;
 }
 
 // Red for the cause, dim for what it brought about.
@@ -38,12 +55,6 @@ const char* colour_of(const JobReport& report, size_t i) {
   if (report.cause == i) return "\x1b[1;31m";
   bool brought_about = report.cause && !report.tasks[i].success();
   return brought_about ? "\x1b[2m" : "";
-}
-
-std::string text_of(const Row& row, const std::array<size_t, kColumns>& width) {
-  std::string out;
-  for (size_t i = 0; i + 1 < row.size(); ++i) out += fmt::format("{:<{}}  ", row[i], width[i]);
-  return out + row.back();
 }
 
 }  // namespace
@@ -57,17 +68,13 @@ std::string human_bytes(int64_t bytes) {
 }
 
 std::string report_table(const JobReport& report, bool colour) {
-  std::vector<Row> rows = {{"host", "port", "job", "task", "done", "success", "seconds",
-                            "peak memory", "end"}};
+  std::vector<Row> rows = {header(report)};
   for (size_t i = 0; i < report.tasks.size(); ++i) rows.push_back(row_of(report, i));
-  std::array<size_t, kColumns> width{};
-  for (const Row& row : rows) {
-    for (size_t i = 0; i < row.size(); ++i) width[i] = std::max(width[i], row[i].size());
-  }
+  const std::vector<std::string> lines = text_table(rows);
   std::string out;
-  for (size_t i = 0; i < rows.size(); ++i) {
+  for (size_t i = 0; i < lines.size(); ++i) {
     std::string on = colour && i > 0 ? colour_of(report, i - 1) : "";
-    out += on + text_of(rows[i], width) + (on.empty() ? "" : "\x1b[0m") + "\n";
+    out += on + lines[i] + (on.empty() ? "" : "\x1b[0m") + "\n";
   }
   return out;
 }

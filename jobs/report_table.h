@@ -1,11 +1,12 @@
 #pragma once
 
-// The table at the end of a job: host, port, job, task, done, success, seconds, peak memory, end.
+// The table at the end of a job: host, port, job, task, done, success, seconds, peak memory, end;
+// and, if anything was started again, how often and why.
 
 #include <string>
 #include <vector>
 
-#include "jobs/launcher.h"
+#include "jobs/report.h"
 
 namespace capstan::jobs {
 

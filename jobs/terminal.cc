@@ -12,11 +12,11 @@
 
 #include "base/printable.h"
 #include "jobs/report_table.h"
+#include "jobs/text_table.h"
 
 namespace capstan::jobs {
 namespace {
 
-constexpr double kRateWindow = 5;      // seconds
 constexpr double kLiveInterval = 0.1;  // between two drawings
 constexpr double kPlainInterval = 10;  // between two lines in a pipe
 constexpr size_t kAtomicWrite = 4096;  // a pipe that is writable takes as much without blocking
@@ -27,34 +27,15 @@ double now() {
   return std::chrono::duration<double>(time).count();
 }
 
-std::string duration_text(double seconds) {
-  auto whole = static_cast<int64_t>(seconds + 0.5);
-  if (whole < 60) return fmt::format("{} s", whole);
-  if (whole < 3600) return fmt::format("{} min {:02} s", whole / 60, whole % 60);
-  return fmt::format("{} h {:02} min", whole / 3600, whole % 3600 / 60);
-}
+}  // namespace
+
+Terminal::Terminal(TerminalOptions options, std::function<void()> reader_gone)
+    : options_(options), reader_gone_(std::move(reader_gone)) {}
 
 size_t columns(int fd) {
   winsize size{};
   return ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
 }
-
-}  // namespace
-
-void StepRate::add(double time, int64_t step) {
-  if (!seen_.empty() && step < seen_.back().second) return;  // another task is behind
-  seen_.emplace_back(time, step);
-  while (seen_.size() > 2 && time - seen_.front().first > kRateWindow) seen_.pop_front();
-}
-
-double StepRate::per_second() const {
-  if (seen_.size() < 2) return 0;
-  double time = seen_.back().first - seen_.front().first;
-  return time > 0 ? static_cast<double>(seen_.back().second - seen_.front().second) / time : 0;
-}
-
-Terminal::Terminal(TerminalOptions options, std::function<void()> reader_gone)
-    : options_(options), reader_gone_(std::move(reader_gone)) {}
 
 void Terminal::started(const TaskReport& task) {
   ++live_tasks_;
@@ -63,7 +44,7 @@ void Terminal::started(const TaskReport& task) {
 
 // What the task prints is its own, but may quote a peer.
 void Terminal::log(const TaskId& task, std::string_view line) {
-  show(prefix(task), printable_with_colours(line));
+  if (!options_.quiet) show(prefix(task), printable_with_colours(line));
 }
 
 void Terminal::progress(const TaskId&, const Progress& progress) {
@@ -81,9 +62,16 @@ void Terminal::ended(const TaskReport& task) {
   }
 }
 
+void Terminal::restarts(const TaskReport& task, double delay) {
+  --live_tasks_;
+  note(fmt::format("{} failed ({}); attempt {} in {}", task.task.name(), task.attempts.back().why,
+                   task.attempt, duration_text(delay)));
+}
+
 void Terminal::note(std::string_view text) { show("[capstan] ", printable(text)); }
 
 void Terminal::tick() {
+  if (options_.quiet) return;
   double time = now();
   if (time - last_drawn_ < (options_.live ? kLiveInterval : kPlainInterval)) return;
   bool first = last_drawn_ == 0;

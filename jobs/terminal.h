@@ -3,14 +3,13 @@
 // Shows a job to a person: every task's lines with a prefix, a live line on a terminal, plain
 // lines in a pipe, and at the end the cause of a failure and the table.
 
-#include <deque>
 #include <functional>
 #include <map>
 #include <string>
 #include <string_view>
-#include <utility>
 
-#include "jobs/launcher.h"
+#include "jobs/report.h"
+#include "jobs/step_rate.h"
 
 namespace capstan::jobs {
 
@@ -19,18 +18,12 @@ struct TerminalOptions {
   int err = 2;
   bool live = false;    // redraw a status line at the bottom
   bool colour = false;  // of the prefixes
+  bool quiet = false;   // what tasks print, and how far they are, is not shown
   int interrupt = -1;   // readable: do not wait for a reader who does not read
 };
 
-// Steps per second over the last few seconds.
-class StepRate {
- public:
-  void add(double time, int64_t step);
-  double per_second() const;  // 0: not known yet
-
- private:
-  std::deque<std::pair<double, int64_t>> seen_;
-};
+// Of a terminal; 80 where the descriptor is none.
+size_t columns(int fd);
 
 class Terminal : public JobObserver {
  public:
@@ -42,7 +35,10 @@ class Terminal : public JobObserver {
   void progress(const TaskId& task, const Progress& progress) override;
   void ended(const TaskReport& task) override;
   void note(std::string_view text) override;
-  void tick() override;
+  void restarts(const TaskReport& task, double delay) override;
+
+  // To be called a few times a second.
+  void tick();
 
   void finish(const JobReport& report);
   // "step 120/500  loss 0.31  810 steps/s  4 tasks  ETA 1 s"

@@ -10,6 +10,7 @@ namespace capstan::jobs {
 namespace {
 
 using testing::HasSubstr;
+using testing::Not;
 
 struct Screen {
   Screen() { EXPECT_EQ(pipe(fds), 0); }
@@ -98,6 +99,15 @@ TEST(ReportTable, TheCauseIsRedAndWhatFollowedIsDim) {
   EXPECT_THAT(table, HasSubstr("\x1b[2m127.0.0.1"));
   EXPECT_THAT(table, HasSubstr("stopped\x1b[0m\n\x1b[1;31m127.0.0.1"));
   EXPECT_THAT(table, HasSubstr("cause: SIGKILL\x1b[0m\n"));
+}
+
+TEST(ReportTable, TellsHowOftenAndWhyTasksWereStartedAgain) {
+  JobReport report{.tasks = {report_of({"ps", 0}), report_of({"worker", 0})}};
+  EXPECT_THAT(report_table(report), Not(HasSubstr("attempts")));
+  report.tasks[1].attempt = 3;
+  report.tasks[1].attempts = {{.number = 1, .why = "SIGKILL"}, {.number = 2, .why = "exit code 1"}};
+  EXPECT_THAT(report_table(report), HasSubstr("attempts  started again after"));
+  EXPECT_THAT(report_table(report), HasSubstr("3         SIGKILL; exit code 1\n"));
 }
 
 TEST(HumanBytes, PicksTheUnit) {

@@ -1,7 +1,8 @@
 #pragma once
 
-// A free port of this machine that stays ours: the socket already listens, and is handed to the
-// task that will serve on it, so nobody can take the port in between.
+// A free port of this machine that stays ours: a socket is bound to it for as long as the job
+// lasts, and another one listens and is handed to the task that serves there. When that task dies
+// its peers see it, and the one that comes in its place listens at the same address.
 
 #include <cstdint>
 
@@ -10,8 +11,12 @@
 namespace capstan::jobs {
 
 struct HeldPort {
-  Fd socket;  // close-on-exec; the launcher lets its task inherit it
+  Fd holder;    // bound, and never listens
+  Fd listener;  // close-on-exec; a task inherits it
   uint16_t port = 0;
+
+  // A listener for the next task. Throws ResourceExhausted with the system's reason.
+  void listen();
 };
 
 // Listens on 127.0.0.1. Throws ResourceExhausted with the system's reason.

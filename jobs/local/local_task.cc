@@ -2,25 +2,20 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
 
 #include "base/error.h"
+#include "jobs/local/task_event.h"
 
 namespace capstan::jobs {
 namespace {
 
-// A failure that only tells of another's loss counts this much later: the kernel closes the
-// sockets of a dying task before we can see its end.
-constexpr double kConsequence = 1.0;
-
-bool tells_of_another(const std::string& code) {
-  return code == "Unavailable" || code == "Aborted" || code == "Cancelled";
-}
+constexpr size_t kLongestError = 16 * 1024;
 
 Fd cloexec_pipe(Fd& writing) {
   int fds[2];
@@ -40,49 +35,75 @@ Fd cloexec_channel(Fd& other) {
   return Fd(fds[0]);
 }
 
+// Memory instead of a pipe: nobody has to write while the task reads.
+Fd input_of(const TaskSpec& spec) {
+  if (spec.input.empty()) return {};
+  Fd fd(memfd_create("capstan input", MFD_CLOEXEC));
+  for (size_t done = 0; fd && done < spec.input.size();) {
+    ssize_t n = write(fd.get(), spec.input.data() + done, spec.input.size() - done);
+    if (n < 0 && errno != EINTR) fd.reset();
+    if (n > 0) done += size_t(n);
+  }
+  if (fd && lseek(fd.get(), 0, SEEK_SET) == 0) return fd;
+  throw resource_exhausted("no memory for the input of {}: {}", spec.task.name(),
+                           std::strerror(errno));
+}
+
+void check_folder(const std::string& path) {
+  if (path.empty() || access(path.c_str(), X_OK) == 0) return;
+  throw not_found("the folder {}: {}", path, std::strerror(errno));
+}
+
 }  // namespace
 
-double monotonic_seconds() {
-  timespec t{};
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
-}
-
-LocalTask::LocalTask(TaskId id, const std::string& log_path, JobObserver& observer)
-    : role_(role_of(id.job)),
-      observer_(observer),
-      log_(log_path, [this](std::string_view line) { on_line(line); }) {
-  report.task = std::move(id);
-  report.host = "127.0.0.1";
-  if (role_ == Role::kEvaluator) return;
-  held = hold_free_port();
-  report.port = held.port;
-}
-
-void LocalTask::start(std::vector<std::string> argv, std::vector<std::string> env, int secret) {
-  Fd writing, task_end;
+LocalTask::LocalTask(PollLoop& loop, TaskLog& log, const TaskSpec& spec,
+                     const LocalSurroundings& around, Sink sink)
+    : loop_(loop), log_(log), sink_(std::move(sink)) {
+  check_folder(spec.cwd);
+  lay_out(spec, spec.cwd);
+  Fd writing, task_end, input = input_of(spec);
   output_ = cloexec_pipe(writing);
   channel_ = cloexec_channel(task_end);
-  ProcessOptions options{std::move(argv), std::move(env), writing.get(), {task_end.get(), secret}};
-  options.env.push_back("CAPSTAN_TASK_FD=" + std::to_string(task_end.get()));
-  options.env.push_back("CAPSTAN_SECRET_FD=" + std::to_string(secret));
-  if (held.socket) {
-    options.env.push_back("CAPSTAN_LISTEN_FD=" + std::to_string(held.socket.get()));
-    options.inherit.push_back(held.socket.get());
-  }
+  ProcessOptions options{.argv = spec.argv, .env = around.env, .cwd = spec.cwd};
+  options.input = input.get();
+  options.output = writing.get();
+  auto inherit = [&](const char* name, int fd) {
+    if (fd < 0) return;
+    options.env.push_back(fmt::format("{}={}", name, fd));
+    options.inherit.push_back(fd);
+  };
+  inherit("CAPSTAN_TASK_FD", task_end.get());
+  inherit("CAPSTAN_SECRET_FD", around.secret);
+  inherit("CAPSTAN_LISTEN_FD", around.listener);
   process_ = std::make_unique<Process>(options);
-  held.socket.reset();  // so that peers see it when the task dies
-  started_ = monotonic_seconds();
-  report.pid = process_->pid();
-  observer_.started(report);
+  status.task = spec.task;
+  status.pid = process_->pid();
+  status.started_at = seconds_of(loop_.now());
+  loop_.watch(output_.get(), [this] { read_output(); });
+  loop_.watch(channel_.get(), [this] { read_channel(); });
+  loop_.watch(process_->wait_fd(), [this] { finish(); });
 }
 
+LocalTask::~LocalTask() {
+  close_pipes();
+  if (process_) loop_.unwatch(process_->wait_fd());
+}
+
+void LocalTask::stop(StopHow how) {
+  if (!process_) return;
+  status.asked_to_stop = true;
+  process_->signal_group(how == StopHow::kAsk ? SIGTERM : SIGKILL);
+}
+
+// What it told before it printed counts first.
 void LocalTask::read_output() {
+  read_channel();
   char buffer[64 * 1024];
   for (int i = 0; i < 16 && output_; ++i) {  // one chatty task must not starve the others
     ssize_t n = read(output_.get(), buffer, sizeof buffer);
     if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
     if (n <= 0) {
+      loop_.unwatch(output_.get());
       output_.reset();
       return;
     }
@@ -96,6 +117,7 @@ void LocalTask::read_channel() {
     ssize_t n = recv(channel_.get(), buffer, sizeof buffer, MSG_DONTWAIT);
     if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
     if (n <= 0) {
+      loop_.unwatch(channel_.get());
       channel_.reset();
       return;
     }
@@ -103,65 +125,57 @@ void LocalTask::read_channel() {
   }
 }
 
+// The process has ended: reads the rest and reaps.
 void LocalTask::finish() {
-  ended_ = monotonic_seconds();
-  read_channel();
+  status.ended_at = seconds_of(loop_.now());
+  loop_.unwatch(process_->wait_fd());
   ProcessEnd end = process_->reap();
   process_.reset();
   read_output();
   log_.finish();
-  output_.reset();
-  channel_.reset();
-  report.exit_code = end.exit_code;
-  report.signal = end.signal;
-  report.peak_memory = end.peak_memory;
-  report.seconds = ended_ - started_;
-  if (error_) report.error = error_->message;
+  close_pipes();
+  status.exit_code = end.exit_code;
+  status.signal = end.signal;
+  status.peak_memory = end.peak_memory;
+  status.ended = true;
+  sink_.changed();
 }
 
-void LocalTask::ask_to_stop(double now, double grace) {
-  if (!running()) return;
-  if (!asked_at_) {
-    asked_at_ = now;
-    process_->signal_group(SIGTERM);
-  } else if (now - *asked_at_ >= grace && !killed_) {
-    killed_ = true;
-    process_->signal_group(SIGKILL);
+void LocalTask::close_pipes() {
+  for (Fd* fd : {&output_, &channel_}) {
+    if (*fd) loop_.unwatch(fd->get());
+    fd->reset();
   }
 }
 
-double LocalTask::failure_time() const {
-  if (!error_) return ended_;
-  return error_->time.value_or(ended_) + (tells_of_another(error_->code) ? kConsequence : 0);
-}
-
 void LocalTask::on_line(std::string_view line) {
-  observer_.log(report.task, line);
   PrintedProgress printed = printed_progress(line);
-  bool new_step = printed.step && !steps_over_channel_;
-  bool new_loss = printed.loss && !loss_over_channel_;
-  if (new_step) progress_.step = *printed.step;
-  if (new_loss) progress_.loss = printed.loss;
-  if (new_step || new_loss) observer_.progress(report.task, progress_);
+  const bool new_step = printed.step && !steps_over_channel_;
+  const bool new_loss = printed.loss && !loss_over_channel_;
+  if (new_step) status.told.progress.step = *printed.step;
+  if (new_loss) status.told.progress.loss = printed.loss;
+  if (new_step || new_loss) sink_.progress();
 }
 
 void LocalTask::on_event(std::string_view line) {
   TaskEvent event = task_event(line);
-  if (event.port) report.port = *event.port;
-  serves_ = serves_ || event.serves;
-  trained_ = trained_ || event.trained;
-  if (event.waits_for) waits_for_ = *event.waits_for;
-  if (event.error && !error_) error_ = std::move(event.error);
-  if (error_ && !error_->time) error_->time = monotonic_seconds();
-  if (!event.step) return;
-  steps_over_channel_ = true;
-  progress_.step = *event.step;
-  if (event.loss) {
-    loss_over_channel_ = true;
-    progress_.loss = event.loss;
+  TaskTold& told = status.told;
+  if (event.port) status.port = *event.port;
+  told.serves |= event.serves;
+  told.trained |= event.trained;
+  if (event.waits_for) told.waits_for = *event.waits_for;
+  if (event.error && !told.error) {
+    told.error = std::move(event.error);
+    told.error->message.resize(std::min(told.error->message.size(), kLongestError));
+    if (!told.error->time) told.error->time = seconds_of(loop_.now());
   }
-  if (event.last_step) progress_.last_step = *event.last_step;
-  observer_.progress(report.task, progress_);
+  if (!event.step) return sink_.changed();
+  steps_over_channel_ = true;
+  told.progress.step = *event.step;
+  loss_over_channel_ |= event.loss.has_value();
+  if (event.loss) told.progress.loss = event.loss;
+  if (event.last_step) told.progress.last_step = *event.last_step;
+  sink_.progress();
 }
 
 }  // namespace capstan::jobs

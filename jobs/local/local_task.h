@@ -1,76 +1,62 @@
 #pragma once
 
-// One task of a local job: its process, its log, and what it told us over its channel.
+// One attempt at one task: its process, its pipes, and what it told us over its channel.
 
-#include <cstdint>
+#include <functional>
 #include <memory>
-#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "jobs/launcher.h"
 #include "jobs/local/held_port.h"
 #include "jobs/local/process.h"
-#include "jobs/local/task_event.h"
 #include "jobs/local/task_log.h"
+#include "jobs/platform.h"
+#include "jobs/poll_loop.h"
 
 namespace capstan::jobs {
 
-// Seconds of CLOCK_MONOTONIC, which tasks use as well when they tell of an error.
-double monotonic_seconds();
+// What the platform adds to the task's own spec.
+struct LocalSurroundings {
+  std::vector<std::string> env;  // lacks the numbers of descriptors
+  int listener = -1;             // on the task's port; -1: it has none
+  int secret = -1;               // base/secret_fd.h
+};
 
 class LocalTask {
  public:
-  LocalTask(TaskId id, const std::string& log_path, JobObserver& observer);
+  struct Sink {
+    std::function<void()> changed;   // status says something new
+    std::function<void()> progress;  // status.told.progress does
+  };
 
-  // `env` lacks the numbers of its descriptors; `secret` is one of them (base/secret_fd.h).
-  void start(std::vector<std::string> argv, std::vector<std::string> env, int secret);
+  // Throws NotFound, PermissionDenied, ResourceExhausted or Internal if it cannot be started.
+  // `log` lives longer than this.
+  LocalTask(PollLoop& loop, TaskLog& log, const TaskSpec& spec, const LocalSurroundings& around,
+            Sink sink);
+  ~LocalTask();  // kills what still runs
+  LocalTask(const LocalTask&) = delete;
+  LocalTask& operator=(const LocalTask&) = delete;
 
-  // Reads what is there without waiting.
-  void read_output();
-  void read_channel();
-  // The process has ended: reads the rest, reaps, and fills the report but for its state.
-  void finish();
+  void stop(StopHow how);
+  // A line that it printed may tell of progress, where its channel does not.
+  void on_line(std::string_view line);
 
-  // SIGTERM first; SIGKILL once `grace` seconds have passed since.
-  void ask_to_stop(double now, double grace);
-
-  Role role() const { return role_; }
-  bool running() const { return process_ != nullptr; }
-  bool asked_to_stop() const { return asked_at_.has_value(); }
-  // Does nothing but serve others, as it told us.
-  bool only_serves() const { return serves_; }
-  // "chief", or nothing.
-  const std::string& waits_for() const { return waits_for_; }
-  // Its part of the training has ended: it has, or it told us so.
-  bool has_trained() const { return trained_ || !running(); }
-  // When it failed, as it told us itself, else when it ended.
-  double failure_time() const;
-  std::vector<std::string> last_lines() const { return log_.last_lines(); }
-  int wait_fd() const { return process_->wait_fd(); }
-  int output_fd() const { return output_.get(); }
-  int channel_fd() const { return channel_.get(); }
-
-  TaskReport report;
-  HeldPort held;
+  TaskStatus status;
 
  private:
-  void on_line(std::string_view line);
+  void read_output();
+  void read_channel();
+  void finish();
+  void close_pipes();
   void on_event(std::string_view line);
-  void show_progress();
 
-  Role role_;
-  JobObserver& observer_;
-  TaskLog log_;
+  PollLoop& loop_;
+  TaskLog& log_;
+  Sink sink_;
   std::unique_ptr<Process> process_;
   Fd output_, channel_;
-  Progress progress_;
   bool steps_over_channel_ = false, loss_over_channel_ = false;
-  std::optional<TaskError> error_;
-  std::optional<double> asked_at_;
-  bool killed_ = false, serves_ = false, trained_ = false;
-  double started_ = 0, ended_ = 0;
-  std::string waits_for_;
 };
 
 }  // namespace capstan::jobs

@@ -11,19 +11,14 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/settings.h"
+#include "jobs/log_reader.h"
 
 namespace capstan::jobs {
 namespace {
 
 namespace fs = std::filesystem;
 constexpr size_t kRunsKept = 10;
-
-fs::path state_folder() {
-  const char* state = std::getenv("XDG_STATE_HOME");
-  if (state && *state) return fs::path(state) / "capstan" / "runs";
-  const char* home = std::getenv("HOME");
-  return fs::path(home && *home ? home : "/nonexistent") / ".local/state/capstan/runs";
-}
 
 std::string time_text() {
   std::time_t now = std::time(nullptr);
@@ -60,8 +55,9 @@ LogFolder::LogFolder(const std::string& wanted) : path_(wanted), keep_(!wanted.e
     if (error) throw invalid_argument("--log-dir {}: {}", wanted, error.message());
     return;
   }
-  fs::path runs = state_folder();
-  path_ = runs / fmt::format("{}-{}", time_text(), getpid());
+  const std::string state = state_dir_from_environment();
+  if (state.empty()) return;
+  path_ = fs::path(state) / "runs" / fmt::format("{}-{}", time_text(), getpid());
   fs::create_directories(path_, error);
   if (error) path_.clear();
 }
@@ -74,7 +70,7 @@ LogFolder::~LogFolder() {
 
 std::string LogFolder::file_for(const TaskId& task) const {
   if (path_.empty()) return "";
-  return path_ / fmt::format("{}-{}.log", task.job, task.index);
+  return path_ / log_file_name(task);
 }
 
 std::string LogFolder::keep() {

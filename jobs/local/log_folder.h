@@ -21,6 +21,7 @@ class LogFolder {
   // Empty if there are no files.
   std::string file_for(const TaskId& task) const;
   std::string keep();
+  std::string path() const { return path_; }
 
  private:
   std::filesystem::path path_;

@@ -40,8 +40,10 @@ int become(char* const* argv, char* const* env, const ProcessOptions& options, i
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(kill(getpid(), SIGKILL));
   reset_signals();
-  int null = open("/dev/null", O_RDONLY);
-  if (null < 0 || dup2(null, 0) < 0 || dup2(options.output, 1) < 0 || dup2(1, 2) < 0) return errno;
+  int input = options.input >= 0 ? options.input : open("/dev/null", O_RDONLY);
+  if (input < 0 || dup2(input, 0) < 0 || dup2(options.output, 1) < 0 || dup2(1, 2) < 0)
+    return errno;
+  if (!options.cwd.empty() && chdir(options.cwd.c_str()) != 0) return errno;
   for (int fd : options.inherit) fcntl(fd, F_SETFD, 0);
   execvpe(argv[0], argv, env);
   return errno;

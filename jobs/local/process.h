@@ -14,7 +14,9 @@ namespace capstan::jobs {
 struct ProcessOptions {
   std::vector<std::string> argv;  // argv[0] is looked up in PATH if it has no slash
   std::vector<std::string> env;   // the whole environment, NAME=VALUE
-  int output = -1;                // becomes stdout and stderr; stdin is /dev/null
+  std::string cwd;                // empty: ours
+  int input = -1;                 // becomes stdin; -1: /dev/null
+  int output = -1;                // becomes stdout and stderr
   std::vector<int> inherit;       // kept open under the same numbers
 };
 

@@ -7,13 +7,9 @@
 #include <string>
 #include <string_view>
 
-namespace capstan::jobs {
+#include "jobs/platform.h"
 
-struct TaskError {
-  std::optional<double> time;  // of CLOCK_MONOTONIC, in seconds
-  std::string code;
-  std::string message;
-};
+namespace capstan::jobs {
 
 struct TaskEvent {
   std::optional<int64_t> step;

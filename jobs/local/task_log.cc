@@ -46,15 +46,30 @@ std::optional<Number> number_after(std::string_view line, std::string_view word)
 
 }  // namespace
 
-TaskLog::TaskLog(const std::string& path, OnLine on_line) : on_line_(std::move(on_line)) {
+std::string older_log(const std::string& path) { return path + ".1"; }
+
+TaskLog::TaskLog(const std::string& path, OnLine on_line, uint64_t largest)
+    : path_(path), largest_(largest), on_line_(std::move(on_line)) {
   if (path.empty()) return;
-  file_ = Fd(open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
+  open_file(O_TRUNC);
   if (!file_) throw internal_error("cannot write the log {}: {}", path, std::strerror(errno));
 }
 
-void TaskLog::feed(std::string_view bytes) {
-  // A full disk must not end the training; the lines still reach the terminal.
+void TaskLog::open_file(int flags) {
+  file_ = Fd(open(path_.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | flags, 0644));
+}
+
+// A full disk must not end the training; the lines still reach the terminal.
+void TaskLog::keep(std::string_view bytes) {
   if (file_ && write(file_.get(), bytes.data(), bytes.size()) < 0) file_.reset();
+  written_ += bytes.size();
+  if (!file_ || largest_ == 0 || written_ < largest_) return;
+  written_ = 0;
+  if (rename(path_.c_str(), older_log(path_).c_str()) == 0) open_file(O_EXCL);
+}
+
+void TaskLog::feed(std::string_view bytes) {
+  keep(bytes);
   partial_ += bytes;
   size_t start = 0;
   for (size_t end; (end = partial_.find('\n', start)) != std::string::npos; start = end + 1) {

@@ -19,8 +19,9 @@ class TaskLog {
  public:
   using OnLine = std::function<void(std::string_view)>;
 
-  // An empty path keeps no file. Throws if the file cannot be made.
-  TaskLog(const std::string& path, OnLine on_line);
+  // An empty path keeps no file. Throws if the file cannot be made. A file of `largest` bytes
+  // becomes the older part (older_log), and what that held before is gone; 0: no limit.
+  TaskLog(const std::string& path, OnLine on_line, uint64_t largest = 0);
 
   void feed(std::string_view bytes);
   // The task has ended: what it wrote last may lack its newline.
@@ -28,13 +29,21 @@ class TaskLog {
   std::vector<std::string> last_lines() const { return {last_.begin(), last_.end()}; }
 
  private:
+  void keep(std::string_view bytes);
+  void open_file(int flags);
   void line(std::string_view text);
 
+  const std::string path_;
+  const uint64_t largest_;
+  uint64_t written_ = 0;
   Fd file_;
   OnLine on_line_;
   std::string partial_;
   std::deque<std::string> last_;
 };
+
+// Where the older part of a log that grew too large lies.
+std::string older_log(const std::string& path);
 
 struct PrintedProgress {
   std::optional<int64_t> step;

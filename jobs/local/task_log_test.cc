@@ -2,6 +2,12 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <algorithm>
+
+#include "base/files.h"
+#include "jobs/log_reader.h"
 
 namespace capstan::jobs {
 namespace {
@@ -33,6 +39,30 @@ TEST(TaskLog, KeepsTheLastFiftyLines) {
   for (int i = 0; i < 120; ++i) log.feed(std::to_string(i) + "\n");
   EXPECT_EQ(log.last_lines().size(), 50u);
   EXPECT_EQ(log.last_lines().front(), "70");
+}
+
+TEST(TaskLog, KeepsAtMostTwiceItsLargestSizeAndIsReadInOrder) {
+  char name[] = "/tmp/task-log-XXXXXX";
+  const std::string folder = mkdtemp(name);
+  std::vector<std::string> lines;
+  LogReader::Sink sink = [&](std::string_view line) { lines.emplace_back(line); };
+  LogReader follower(folder, {{"ps", 0}}, false);
+  TaskLog log(
+      folder + "/ps-0.log", [](std::string_view) {}, 1000);
+  for (int i = 0; i < 1000; ++i) {
+    log.feed(fmt::format("line {:04}\n", i));
+    if (i % 10 == 0) follower.read(sink);
+  }
+  follower.read(sink);
+  EXPECT_EQ(lines.size(), 1000u);
+  EXPECT_EQ(lines.back(), "line 0999");
+  lines.clear();
+  LogReader(folder, {{"ps", 0}}, false).read(sink);
+  EXPECT_GE(lines.size(), 100u);
+  EXPECT_LE(lines.size(), 200u);
+  EXPECT_TRUE(std::ranges::is_sorted(lines));
+  EXPECT_EQ(lines.back(), "line 0999");
+  posix_files().remove_all(folder);
 }
 
 TEST(PrintedProgress, ReadsStepAndLossAsProgramsPrintThem) {

@@ -17,13 +17,19 @@
 namespace capstan {
 namespace {
 
-constexpr std::array<std::string_view, 12> kNames = {
+constexpr std::array<std::string_view, 13> kNames = {
     "CAPSTAN_LISTEN_FD",   "CAPSTAN_TASK_FD",   "CAPSTAN_SECRET_FD", "CAPSTAN_SECRET",
     "CAPSTAN_SECRET_FILE", "CAPSTAN_TRANSPORT", "CAPSTAN_RESOLVE",   "CAPSTAN_ROLE_FLAGS",
-    "CAPSTAN_MAX_STEPS",   "CAPSTAN_THREADS",   "CAPSTAN_JOB_ID",    "CAPSTAN_WORKERS_ON_HOST"};
+    "CAPSTAN_MAX_STEPS",   "CAPSTAN_THREADS",   "CAPSTAN_JOB_ID",    "CAPSTAN_WORKERS_ON_HOST",
+    "CAPSTAN_STATE_DIR"};
 
 std::string text_of(const Lookup& lookup, const char* name) {
   return lookup(name).value_or(std::string());
+}
+
+std::optional<std::string> from_environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value ? std::optional<std::string>(value) : std::nullopt;
 }
 
 template <class Int>
@@ -129,12 +135,16 @@ Settings parse_settings(const Lookup& lookup) {
   return s;
 }
 
-Settings settings_from_environment() {
-  return parse_settings([](const char* name) -> std::optional<std::string> {
-    const char* value = std::getenv(name);
-    return value ? std::optional<std::string>(value) : std::nullopt;
-  });
+Settings settings_from_environment() { return parse_settings(from_environment); }
+
+std::string parse_state_dir(const Lookup& lookup) {
+  if (std::string own = text_of(lookup, "CAPSTAN_STATE_DIR"); !own.empty()) return own;
+  if (std::string xdg = text_of(lookup, "XDG_STATE_HOME"); !xdg.empty()) return xdg + "/capstan";
+  const std::string home = text_of(lookup, "HOME");
+  return home.empty() ? "" : home + "/.local/state/capstan";
 }
+
+std::string state_dir_from_environment() { return parse_state_dir(from_environment); }
 
 std::span<const std::string_view> setting_names() { return kNames; }
 

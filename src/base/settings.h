@@ -59,6 +59,11 @@ Settings settings_from_environment();
 using Lookup = std::function<std::optional<std::string>(const char* name)>;
 Settings parse_settings(const Lookup& lookup);
 
+// Where this user's jobs are remembered: CAPSTAN_STATE_DIR, else capstan/ in XDG_STATE_HOME, else
+// ~/.local/state/capstan. Empty without a home.
+std::string state_dir_from_environment();
+std::string parse_state_dir(const Lookup& lookup);
+
 // `name[:port]=address[:port]`; throws InvalidArgument for anything else.
 ResolveRule parse_resolve_rule(std::string_view text);
 std::string to_string(const ResolveRule& rule);

@@ -58,6 +58,23 @@ TEST(Settings, NameTheVariableAndTheTextThatIsWrong) {
               testing::HasSubstr("expected name[:port]=address[:port]"));
 }
 
+TEST(StateDir, IsTheOneThatIsNamedFirst) {
+  std::map<std::string, std::string> variables;
+  auto dir = [&] {
+    return parse_state_dir([&](const char* name) -> std::optional<std::string> {
+      auto found = variables.find(name);
+      return found == variables.end() ? std::nullopt : std::optional(found->second);
+    });
+  };
+  EXPECT_EQ(dir(), "");
+  variables["HOME"] = "/home/me";
+  EXPECT_EQ(dir(), "/home/me/.local/state/capstan");
+  variables["XDG_STATE_HOME"] = "/state";
+  EXPECT_EQ(dir(), "/state/capstan");
+  variables["CAPSTAN_STATE_DIR"] = "/own";
+  EXPECT_EQ(dir(), "/own");
+}
+
 TEST(ResolveRules, MatchByNameAndOptionallyByPort) {
   Settings s = parse({{"CAPSTAN_RESOLVE", "pc-01:2222=127.0.0.1:4000,pc-02=127.0.0.2"}});
   EXPECT_EQ(s.resolve_address("pc-01:2222"), "127.0.0.1:4000");

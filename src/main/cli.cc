@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <string>
 #include <vector>
@@ -10,14 +9,22 @@
 #include "base/error.h"
 #include "base/nearest.h"
 #include "base/version.h"
-#include "jobs/launcher.h"
+#include "jobs/report.h"
 #include "main/options.h"
+#include "main/parse.h"
 
 namespace capstan::cli {
 namespace {
 
-const std::vector<std::string> kCommands = {"run",  "python", "server", "doctor",
-                                            "test", "bench",  "fuzz"};
+const std::vector<std::string> kUserCommands = {"run",  "python", "server", "jobs",   "status",
+                                                "logs", "stop",   "rm",     "doctor", "completion"};
+const std::vector<std::string> kRepositoryCommands = {"test", "bench", "fuzz"};
+
+std::vector<std::string> all_commands() {
+  std::vector<std::string> all = kUserCommands;
+  all.insert(all.end(), kRepositoryCommands.begin(), kRepositoryCommands.end());
+  return all;
+}
 
 constexpr const char* kHelp = R"(capstan: parameter-server training, with no TensorFlow installed
 
@@ -25,7 +32,10 @@ constexpr const char* kHelp = R"(capstan: parameter-server training, with no Ten
   capstan python train.py --job_name=ps …   one task of a cluster, started by hand
   capstan server --cluster JSON --job ps --task 0
                                             a parameter server without Python
+  capstan jobs                              jobs of this machine, running and ended
+  capstan status JOB | logs [-f] JOB [TASK] | stop JOB | rm JOB
   capstan doctor                            checks this machine
+  capstan completion bash|zsh|fish          what a shell needs to complete all this
   capstan --version | --help | <command> --help
 
 In the repository, ./capstan also has:
@@ -37,112 +47,36 @@ Exit codes: 0 all well, 1 failure, 2 wrong usage, 124 timeout, 128+n stopped by 
 that of the task that failed first.
 )";
 
-struct UsageError {
-  std::string message;
-};
-
-[[noreturn]] void throw_unknown(const CLI::App& app, const std::string& word) {
+std::vector<std::string> options_of(const CLI::App& app) {
   std::vector<std::string> known;
   for (const CLI::Option* option : app.get_options()) {
     for (const std::string& name : option->get_lnames()) known.push_back("--" + name);
   }
+  return known;
+}
+
+void list_options_if_asked(const CLI::App& app, const std::vector<std::string>& args) {
+  if (args != std::vector<std::string>{kListOptions}) return;
+  for (const std::string& option : options_of(app)) fmt::print("{}\n", option);
+  throw CLI::CallForHelp();
+}
+
+[[noreturn]] void throw_unknown(const CLI::App& app, const std::string& word) {
   throw UsageError{fmt::format("{}: unknown option {}{}", app.get_name(), word,
-                               did_you_mean(word.substr(0, word.find('=')), known))};
+                               did_you_mean(word.substr(0, word.find('=')), options_of(app)))};
 }
 
-// Parses the options before the program; what follows it belongs to the program.
-std::vector<std::string> parse_prefix(CLI::App& app, std::vector<std::string> args) {
-  app.prefix_command();
-  std::reverse(args.begin(), args.end());  // CLI11 takes them from the back
-  try {
-    app.parse(args);
-  } catch (const CLI::CallForHelp&) {
-    std::string text = app.help();
-    // CLI11 shows what "--chief" without a value stands for; the description says it better.
-    if (size_t at = text.find("--chief{chief}"); at != text.npos)
-      text.replace(at, 14, "--chief[=NAME]");
-    fmt::print("{}", text);
-    throw;
-  }
-  std::vector<std::string> rest = app.remaining();
-  if (!rest.empty() && rest[0] == "--") {
-    rest.erase(rest.begin());
-  } else if (!rest.empty() &&
-             rest[0].starts_with(app.get_name() == "capstan python" ? "--" : "-")) {
-    throw_unknown(app, rest[0]);
-  }
-  return rest;
-}
-
-void parse_all(CLI::App& app, const std::vector<std::string>& args) {
-  std::vector<std::string> rest = parse_prefix(app, args);
-  if (!rest.empty()) throw UsageError{fmt::format("{}: unexpected {}", app.get_name(), rest[0])};
-}
-
-std::pair<std::string, std::string> env_entry(const std::string& text) {
-  size_t equals = text.find('=');
-  if (equals == std::string::npos)
-    throw UsageError{"capstan run: --env " + text + ": expected NAME=VALUE"};
-  return {text.substr(0, equals), text.substr(equals + 1)};
-}
-
-struct RunFlags {
-  int ps = 0, workers = 0;
-  std::string chief;
-  bool evaluator = false;
-  double timeout = 0;
-  std::vector<std::string> env;
-};
-
-void define_run(CLI::App& app, RunFlags& flags, RunOptions& options) {
-  app.add_option("--ps", flags.ps, "Number of parameter servers");
-  app.add_option("--workers", flags.workers, "Number of workers");
-  app.add_flag("--chief{chief}", flags.chief, "One chief beside them; --chief=master names it so");
-  app.add_flag("--evaluator", flags.evaluator, "One evaluator beside them");
-  app.add_option("--timeout", flags.timeout, "Stop the job after so many seconds (exit code 124)");
-  app.add_option("--max-steps", options.job.max_steps, "Stop training at this global step");
-  app.add_option("--env", flags.env, "NAME=VALUE for every task; may be repeated")
-      ->allow_extra_args(false);
-  app.add_option("--resolve", options.job.resolve,
-                 "name[:port]=address[:port] for hosts written into a program; the right side may "
-                 "be a task, as in pc-01:2222=ps/0; may be repeated")
-      ->allow_extra_args(false);
-  app.add_option("--log-dir", options.log_dir, "Keep each task's log there");
-  app.add_flag("--json", options.json, "Events as JSON lines instead of text");
-  app.add_option("--python", options.python, "Interpreter for a script");
-  app.footer(
-      "The program follows the options; what follows it are its arguments, in which {ps_hosts},\n"
-      "{worker_hosts}, {chief_hosts}, {master_hosts}, {job_name} and {task_index} are replaced.\n\n"
-      "Examples:\n"
-      "  capstan run --ps 2 --workers 4 train.py --learning_rate=0.1\n"
-      "  capstan run --ps 1 --workers 2 --chief=master --env MODEL_DIR=/tmp/m train.py\n"
-      "  capstan run --ps 1 --workers 2 train.py --hosts {ps_hosts} --role {job_name}\n"
-      "  capstan run --ps 1 --workers 3 --resolve pc-01=127.0.0.1 … example.py\n"
-      "  capstan run --ps 2 --workers 2 ./mnist\n");
-}
-
-int command_run(const std::vector<std::string>& args) {
-  CLI::App app("Runs a whole cluster on this machine", "capstan run");
-  RunFlags flags;
-  RunOptions options;
-  define_run(app, flags, options);
-  std::vector<std::string> program = parse_prefix(app, args);
-  if (program.empty()) throw UsageError{"capstan run: which program? capstan run --help"};
-  jobs::JobSpec& job = options.job;
-  auto add = [&](const char* option, const std::string& name, int count) {
-    if (app.count(option) > 0 && count != 0) job.groups.push_back({name, count});
+// CLI11 leaves the program out of its first line, and shows what "--chief" without a value stands
+// for; the description says it better.
+std::string help_text(const CLI::App& app) {
+  std::string text = app.help();
+  auto replace = [&](std::string_view from, std::string_view to) {
+    if (size_t at = text.find(from); at != text.npos) text.replace(at, from.size(), to);
   };
-  add("--ps", "ps", flags.ps);
-  if (!flags.chief.empty() && flags.chief != "chief" && flags.chief != "master")
-    throw UsageError{fmt::format("capstan run: --chief={}: expected chief or master", flags.chief)};
-  add("--chief", flags.chief, 1);
-  add("--workers", "worker", flags.workers);
-  add("--evaluator", "evaluator", 1);
-  if (app.count("--timeout") > 0) job.timeout_seconds = flags.timeout;
-  for (const std::string& entry : flags.env) job.env.push_back(env_entry(entry));
-  job.program.path = program[0];
-  job.program.args.assign(program.begin() + 1, program.end());
-  return run_job(options);
+  replace("--chief{chief}", "--chief[=NAME]");
+  if (app.get_name() == "capstan run") replace("[OPTIONS]", "[OPTIONS] PROGRAM [ARGUMENTS]...");
+  if (app.get_name() == "capstan python") replace("[OPTIONS]", "[OPTIONS] SCRIPT [ARGUMENTS]...");
+  return text;
 }
 
 int command_python(const std::vector<std::string>& args) {
@@ -190,23 +124,96 @@ int command_doctor(const std::vector<std::string>& args) {
   return run_doctor(options);
 }
 
+int dispatch(const std::string& command, const std::vector<std::string>& args);
+
+void print_beginning_with(const std::string& begin, const std::vector<std::string>& words) {
+  for (const std::string& word : words) {
+    if (word.starts_with(begin)) fmt::print("{}\n", word);
+  }
+}
+
+// For the scripts of `capstan completion`: the words typed so far, the last one perhaps in part.
+int command_complete(std::vector<std::string> words) {
+  if (!words.empty() && words[0] == "--") words.erase(words.begin());
+  if (words.empty()) return 0;
+  const std::string begin = words.back();
+  const bool known = std::ranges::find(kUserCommands, words[0]) != kUserCommands.end();
+  if (words.size() == 1) {
+    print_beginning_with(begin, kUserCommands);
+  } else if (known && begin.starts_with("-")) {
+    // A shell cuts them to what was typed.
+    return dispatch(words[0], {kListOptions});
+  } else {
+    print_beginning_with(begin, words_for(words));
+  }
+  return 0;
+}
+
 int dispatch(const std::string& command, const std::vector<std::string>& args) {
   if (command == "run") return command_run(args);
+  if (command == "jobs") return command_jobs(args);
+  if (command == "status") return command_status(args);
+  if (command == "logs") return command_logs(args);
+  if (command == "stop") return command_stop(args);
+  if (command == "rm") return command_rm(args);
+  if (command == "completion") return command_completion(args);
+  if (command == "complete") return command_complete(args);
   if (command == "python") return command_python(args);
   if (command == "server") return command_server(args);
   if (command == "doctor") return command_doctor(args);
   if (command == "--version") return fmt::print("capstan {}\n", version()), 0;
   if (command == "--help" || command == "-h" || command == "help") return fmt::print(kHelp), 0;
-  if (command == "test" || command == "bench" || command == "fuzz") {
+  if (std::ranges::find(kRepositoryCommands, command) != kRepositoryCommands.end()) {
     throw UsageError{"capstan " + command + " belongs to the repository: run ./capstan " + command +
                      " there"};
   }
   throw UsageError{fmt::format("capstan: unknown {} {} (see capstan --help){}",
                                command.starts_with("-") ? "option" : "command", command,
-                               did_you_mean(command, kCommands))};
+                               did_you_mean(command, all_commands()))};
 }
 
 }  // namespace
+
+std::vector<std::string> parse_prefix(CLI::App& app, std::vector<std::string> args) {
+  list_options_if_asked(app, args);
+  app.prefix_command();
+  std::reverse(args.begin(), args.end());  // CLI11 takes them from the back
+  try {
+    app.parse(args);
+  } catch (const CLI::CallForHelp&) {
+    fmt::print("{}", help_text(app));
+    throw;
+  }
+  std::vector<std::string> rest = app.remaining();
+  if (!rest.empty() && rest[0] == "--") {
+    rest.erase(rest.begin());
+  } else if (!rest.empty() &&
+             rest[0].starts_with(app.get_name() == "capstan python" ? "--" : "-")) {
+    throw_unknown(app, rest[0]);
+  }
+  return rest;
+}
+
+void parse_all(CLI::App& app, const std::vector<std::string>& args) {
+  std::vector<std::string> rest = parse_prefix(app, args);
+  if (!rest.empty()) throw UsageError{fmt::format("{}: unexpected {}", app.get_name(), rest[0])};
+}
+
+void parse_words(CLI::App& app, std::vector<std::string> args) {
+  list_options_if_asked(app, args);
+  app.allow_extras();
+  std::reverse(args.begin(), args.end());
+  try {
+    app.parse(args);
+  } catch (const CLI::CallForHelp&) {
+    fmt::print("{}", help_text(app));
+    throw;
+  }
+  for (const std::string& word : app.remaining()) {
+    if (word.starts_with("-")) throw_unknown(app, word);
+    throw UsageError{fmt::format("{}: unexpected {}", app.get_name(), word)};
+  }
+}
 
 int run_command_line(int argc, char** argv) {
   if (argc < 2) {

@@ -7,7 +7,7 @@
 
 #include "base/task_channel.h"
 #include "base/version.h"
-#include "jobs/launcher.h"
+#include "jobs/report.h"
 
 namespace capstan::cli {
 namespace {

@@ -20,6 +20,19 @@ struct RunOptions {
   std::string python;
   std::string log_dir;
   bool json = false;
+  bool quiet = false;
+  bool detach = false;
+};
+
+struct JobsOptions {
+  std::vector<std::string> jobs;  // ids, names, or their beginnings
+  bool json = false;
+};
+
+struct LogsOptions {
+  std::string job;
+  std::string task;  // "worker/0"; empty: all
+  bool follow = false;
 };
 
 struct ServerOptions {
@@ -36,6 +49,14 @@ struct DoctorOptions {
 int run_python(const PythonOptions& options);
 int run_job(const RunOptions& options);
 int run_server(const ServerOptions& options);
+int show_jobs(const JobsOptions& options);
+int show_status(const JobsOptions& options);
+int show_logs(const LogsOptions& options);
+int stop_jobs(const JobsOptions& options);
+int remove_jobs(const JobsOptions& options);
+int print_completion(const std::string& shell);
+// What the last of the words of a command line may be, options aside; not cut to its beginning yet.
+std::vector<std::string> words_for(const std::vector<std::string>& words);
 int run_doctor(const DoctorOptions& options);
 
 }  // namespace capstan::cli

@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/signalfd.h>
@@ -11,7 +12,8 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "jobs/json_lines.h"
-#include "jobs/local/local_launcher.h"
+#include "jobs/local/detached_job.h"
+#include "jobs/local/local_job.h"
 #include "jobs/terminal.h"
 #include "main/installation.h"
 #include "main/options.h"
@@ -59,38 +61,64 @@ jobs::JobSpec complete(const RunOptions& options) {
   return job;
 }
 
-int run_shown(jobs::LocalLauncher& launcher, const jobs::JobSpec& job, int interrupt) {
+int run_shown(const jobs::JobSpec& spec, jobs::LocalOptions options, bool quiet) {
   bool tty = isatty(STDOUT_FILENO);
   jobs::TerminalOptions look{.live = tty, .colour = tty && !std::getenv("NO_COLOR")};
-  look.interrupt = interrupt;
-  jobs::Terminal terminal(look, [&] { launcher.stop(); });
-  jobs::JobReport report = launcher.run(job, terminal);
+  look.interrupt = options.signal_fd;
+  look.quiet = quiet;
+  jobs::LocalJob* running = nullptr;
+  jobs::Terminal terminal(look, [&] {
+    if (running) running->stop();
+  });
+  options.tick = [&] { terminal.tick(); };
+  jobs::LocalJob job(spec, std::move(options), terminal);
+  running = &job;
+  jobs::JobReport report = job.run();
   terminal.finish(report);
   return report.exit_code;
 }
 
-int run_as_json(jobs::LocalLauncher& launcher, const jobs::JobSpec& job) {
+bool write_line(std::string_view line) {
+  std::string text = std::string(line) + "\n";
+  for (size_t done = 0; done < text.size();) {
+    ssize_t n = write(STDOUT_FILENO, text.data() + done, text.size() - done);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return false;
+    done += static_cast<size_t>(n);
+  }
+  return true;
+}
+
+int run_as_json(const jobs::JobSpec& spec, jobs::LocalOptions options) {
+  jobs::LocalJob* running = nullptr;
   jobs::JsonLines lines([&](std::string_view line) {
-    std::string text = std::string(line) + "\n";
-    for (size_t done = 0; done < text.size();) {
-      ssize_t n = write(STDOUT_FILENO, text.data() + done, text.size() - done);
-      if (n < 0 && errno == EINTR) continue;
-      if (n < 0) return launcher.stop();
-      done += static_cast<size_t>(n);
-    }
+    if (!write_line(line) && running) running->stop();
   });
-  jobs::JobReport report = launcher.run(job, lines);
+  jobs::LocalJob job(spec, std::move(options), lines);
+  running = &job;
+  jobs::JobReport report = job.run();
   lines.finish(report);
   return report.exit_code;
+}
+
+// The id alone, for scripts; the rest for people.
+int run_in_background(const jobs::JobSpec& job, const std::string& log_dir) {
+  const std::string id = jobs::run_detached(job, {.log_dir = log_dir});
+  fmt::print("{}\n", id);
+  fmt::print(stderr,
+             "the job runs in the background: capstan status {0} | logs -f {0} | stop {0}\n", id);
+  return 0;
 }
 
 }  // namespace
 
 int run_job(const RunOptions& options) {
   jobs::JobSpec job = complete(options);
+  if (options.detach) return run_in_background(job, options.log_dir);
   Fd signals = signals_as_fd();
-  jobs::LocalLauncher launcher({.log_dir = options.log_dir, .signal_fd = signals.get()});
-  return options.json ? run_as_json(launcher, job) : run_shown(launcher, job, signals.get());
+  jobs::LocalOptions local{.log_dir = options.log_dir, .signal_fd = signals.get()};
+  return options.json ? run_as_json(job, std::move(local))
+                      : run_shown(job, std::move(local), options.quiet);
 }
 
 }  // namespace capstan::cli

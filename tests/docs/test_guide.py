@@ -37,7 +37,7 @@ def runnable(page):
 
 
 def run(block, folder):
-    env = {**os.environ, "PATH": f"{folder}:{os.environ['PATH']}", "XDG_STATE_HOME": str(folder)}
+    env = {**os.environ, "PATH": f"{folder}:{os.environ['PATH']}", "XDG_STATE_HOME": f"{folder}/state"}
     command = ["bash", "-euo", "pipefail", "-c", block.text]
     if block.language == "python":
         command = ["capstan", "python", "-c", block.text]

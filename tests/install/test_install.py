@@ -55,6 +55,16 @@ def test_the_installed_program_runs(prefix):
     assert run(prefix / "bin" / "capstan", "--version").startswith("capstan ")
 
 
+def test_manual_pages_and_completion_are_installed(prefix):
+    share = prefix / "share"
+    if not (share / "man").exists():
+        pytest.skip("configured without CAPSTAN_PYTHON")
+    assert "capstan run" in (share / "man" / "man1" / "capstan-run.1").read_text()
+    for path in ("bash-completion/completions/capstan", "zsh/site-functions/_capstan",
+                 "fish/vendor_completions.d/capstan.fish"):  # fmt: skip
+        assert "capstan complete" in (share / path).read_text()
+
+
 def test_find_package_leads_to_a_program_that_runs(prefix, tmp_path):
     (tmp_path / "train.cc").write_text(PROGRAM)
     (tmp_path / "CMakeLists.txt").write_text(PROJECT)

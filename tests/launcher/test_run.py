@@ -1,7 +1,6 @@
 """`capstan run` seen from outside: roles, ports, logs, causes, exit codes, and nothing left."""
 
 import json
-import os
 import re
 import signal
 import socket
@@ -9,6 +8,7 @@ import subprocess
 import time
 
 import pytest
+from processes import TALKS, processes_with, wait_until
 
 LISTENS = """
 import json, os, socket
@@ -19,70 +19,9 @@ server = socket.socket(fileno=int(os.environ["CAPSTAN_LISTEN_FD"]))
 print("listens", "%s:%d" % server.getsockname() == own)
 """
 
-TALKS = """
-import json, os, socket
-line = socket.socket(fileno=int(os.environ["CAPSTAN_TASK_FD"]))
-def tell(**event):
-    line.send((json.dumps(event) + "\\n").encode())
-"""
-
-
-@pytest.fixture
-def program(tmp_path):
-    """Writes an executable Python program that needs nothing of ours."""
-
-    def write(body, name="program"):
-        path = tmp_path / name
-        path.write_text("#!/usr/bin/env python3\n" + body)
-        path.chmod(0o755)
-        return path
-
-    return write
-
 
 def events_of(process):
     return [json.loads(line) for line in process.stdout.splitlines()]
-
-
-def processes_with(text):
-    """Ids of living processes whose command line holds the text."""
-    found = []
-    for pid in filter(str.isdigit, os.listdir("/proc")):
-        try:
-            with open(f"/proc/{pid}/cmdline", "rb") as file:
-                if text.encode() in file.read() and int(pid) != os.getpid():
-                    found.append(int(pid))
-        except OSError:
-            pass
-    return found
-
-
-def wait_until(condition, what, seconds=20):
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, f"never: {what}"
-        time.sleep(0.01)
-
-
-@pytest.fixture
-def start(capstan, tmp_path):
-    """Starts the program in the background; kills what is left of it after the test."""
-    started = []
-
-    def run(*args):
-        env = {**os.environ, "XDG_STATE_HOME": str(tmp_path / "state")}
-        command = [capstan, *map(str, args)]
-        pipe = subprocess.PIPE
-        process = subprocess.Popen(
-            command, cwd=tmp_path, env=env, stdout=pipe, stderr=pipe, text=True
-        )
-        started.append(process)
-        return process
-
-    yield run
-    for process in started:
-        process.kill()
-        process.wait()
 
 
 def test_every_task_gets_a_listening_socket_on_its_own_port(run_capstan, program):

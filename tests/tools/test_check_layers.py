@@ -27,7 +27,7 @@ def tree(root, path, include):
         ("src/plan/cut.cc", "plan/cut.h"),
         ("src/plan/cut_test.cc", "ops/all.h"),
         ("src/tensor/a.cc", "proto/b.pb.h"),
-        ("src/main/a.cc", "jobs/launcher.h"),
+        ("src/main/a.cc", "jobs/report.h"),
         ("src/net/a.cc", "sys/socket.h"),
         ("python/binding/a.cc", "session/session.h"),
     ],

@@ -1,4 +1,4 @@
-#include "jobs/launcher.h"
+#include "jobs/report.h"
 
 #include <fmt/format.h>
 #include <string.h>

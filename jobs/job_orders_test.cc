@@ -1,0 +1,149 @@
+// Ten thousand jobs in which anything happens in any order, to tasks and to the controller itself.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "jobs/fake_platform.h"
+#include "jobs/job_controller.h"
+
+namespace capstan::jobs {
+namespace {
+
+constexpr int kJobs = 10'000;
+constexpr int kEvents = 40;
+constexpr int kRoundsToEnd = 60;
+
+class RandomJob {
+ public:
+  explicit RandomJob(unsigned seed) : random_(seed), platform_(loop_) {
+    spec_.program.path = "program";
+    if (int n = below(3)) spec_.groups.push_back({"ps", n});
+    if (below(2)) spec_.groups.push_back({"chief", 1});
+    spec_.groups.push_back({"worker", 1 + below(3)});
+    if (below(4) == 0) spec_.groups.push_back({"evaluator", 1});
+    spec_.restarts = below(5);
+    spec_.restart = RestartPolicy(below(3));
+    spec_.success = SuccessRule(below(2));
+    if (below(3) == 0) spec_.timeout_seconds = 1 + below(40);
+    tasks_ = tasks_of(spec_);
+    platform_.obedient = below(2) == 0;
+    begin({});
+  }
+
+  void run() {
+    for (int i = 0; i < kEvents; ++i) {
+      happen();
+      loop_.run_posted();
+      loop_.advance(below(4) == 0 ? below(100) / 10.0 : below(100) / 1000.0);
+    }
+    for (int i = 0; i < kRoundsToEnd && !controller_->done(); ++i) {
+      for (const TaskId& task : tasks_) {
+        if (role_of(task.job) != Role::kServer) platform_.end(task, 0);
+      }
+      loop_.advance(5);
+    }
+  }
+
+  void check() const {
+    ASSERT_FALSE(platform_.doubled);
+    ASSERT_TRUE(controller_->done());
+    EXPECT_GE(platform_.cleaned, 1);
+    for (const TaskId& task : tasks_) EXPECT_FALSE(platform_.runs(task)) << task.name();
+    for (const TaskReport& task : controller_->state().tasks) EXPECT_TRUE(task.done());
+    EXPECT_LE(controller_->state().restarts, spec_.restarts);
+    const JobReport report = controller_->report();
+    const auto& stop = controller_->state().stop;
+    if (stop && stop->exit_code == 0) {
+      ASSERT_TRUE(report.cause);
+      EXPECT_EQ(report.tasks[*report.cause].failed_at, first_failure());
+    }
+  }
+
+ private:
+  int below(int limit) { return int(random_() % unsigned(limit)); }
+
+  void begin(JobState state) {
+    controller_.reset();
+    controller_ = std::make_unique<JobController>(spec_, Cluster(), platform_, loop_, notes_,
+                                                  std::move(state));
+    controller_->on_change([this] {
+      saved_.push_back(controller_->state());
+      if (saved_.size() > 2) saved_.erase(saved_.begin());
+    });
+    controller_->start();
+  }
+
+  // Killed at any moment, perhaps after it acted and before it could save that.
+  void replace_controller() {
+    if (controller_->done()) return;
+    if (below(3) == 0 && saved_.size() > 1) saved_.pop_back();
+    begin(saved_.back());
+  }
+
+  void happen() {
+    const TaskId& task = tasks_[size_t(below(int(tasks_.size())))];
+    constexpr const char* kCodes[] = {"Unavailable", "Aborted", "Internal", "InvalidArgument"};
+    switch (below(14)) {
+      case 0: return platform_.end(task, 0);
+      case 1: return platform_.end(task, 1 + below(5));
+      case 2: return platform_.end(task, 137, 9);
+      case 3:
+      case 4: return platform_.error(task, kCodes[below(4)]);
+      case 5: return platform_.tell(task, [](TaskTold& told) { told.serves = true; });
+      case 6:
+        return platform_.tell(task, [](TaskTold& told) { told.serves = told.trained = true; });
+      case 7: return platform_.tell(task, [](TaskTold& told) { told.waits_for = "chief"; });
+      case 8: return platform_.step(task, below(100));
+      case 9: return below(8) == 0 ? controller_->stop("asked", 143) : void();
+      case 10: return below(8) == 0 ? controller_->interrupt("Ctrl-C", 130) : void();
+      case 11: return below(4) == 0 && platform_.runs(task) ? platform_.forget(task) : void();
+      default: return replace_controller();
+    }
+  }
+
+  // As the platform saw it, among the last attempts of all tasks.
+  double first_failure() const {
+    double first = std::numeric_limits<double>::infinity();
+    for (const TaskReport& task : controller_->state().tasks) {
+      // It would have come back, but the training was over before.
+      if (task.state == TaskState::kStopped) continue;
+      auto found = platform_.tasks.find(task.task);
+      if (found == platform_.tasks.end()) {  // lost: only the controller knows when
+        if (task.failed_at > 0) first = std::min(first, task.failed_at);
+        continue;
+      }
+      const TaskStatus& status = found->second;
+      if (status.asked_to_stop || status.exit_code == 0) continue;
+      double time = status.ended_at;
+      if (const auto& error = status.told.error) {
+        const bool peer = error->code == "Unavailable" || error->code == "Aborted";
+        time = *error->time + (peer ? 1 : 0);
+      }
+      first = std::min(first, time);
+    }
+    return first;
+  }
+
+  std::mt19937 random_;
+  FakeLoop loop_;
+  FakePlatform platform_;
+  Notes notes_;
+  JobSpec spec_;
+  std::vector<TaskId> tasks_;
+  std::vector<JobState> saved_;
+  std::unique_ptr<JobController> controller_;
+};
+
+TEST(JobOrders, NeverRunATaskTwiceAlwaysEndAndNameTheFirstFailure) {
+  for (unsigned seed = 0; seed < kJobs && !HasFatalFailure() && !HasNonfatalFailure(); ++seed) {
+    SCOPED_TRACE(seed);
+    RandomJob job(seed);
+    job.run();
+    job.check();
+  }
+}
+
+}  // namespace
+}  // namespace capstan::jobs

@@ -1,0 +1,382 @@
+// What a job is, as a table: what happens, and what must follow. Each row is also played with a new
+// controller after every event: it must come to the same end.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+#include "jobs/fake_platform.h"
+#include "jobs/job_controller.h"
+
+namespace capstan::jobs {
+namespace {
+
+std::vector<std::string> split(const std::string& text, char at) {
+  std::vector<std::string> parts;
+  std::istringstream in(text);
+  for (std::string part; std::getline(in, part, at);) {
+    part.erase(0, part.find_first_not_of(' '));
+    if (!part.empty()) parts.push_back(part);
+  }
+  return parts;
+}
+
+TaskId task_of(const std::string& text) {
+  const size_t slash = text.find('/');
+  return {text.substr(0, slash), std::stoi(text.substr(slash + 1))};
+}
+
+struct Rule {
+  const char* name;
+  const char* tasks;    // "ps 1; worker 2"
+  const char* options;  // "restart 3; timeout 10; success chief; passing; never; ps-never; broken;
+                        // evaluator waits"
+  // end TASK CODE; signal TASK N; error TASK CODE [message]; serves|trained|lost TASK;
+  // waits TASK WHOM; goes-on TASK; step TASK N; +SECONDS; stop; ctrl-c; stubborn
+  const char* events;
+  // exit N; runs; TASK STATE; TASK attempt N; cause TASK; says TEXT; did ACTION; not ACTION;
+  // order ACTION < ACTION
+  const char* expected;
+};
+
+JobSpec spec_of(const Rule& rule) {
+  JobSpec spec;
+  spec.program.path = "program";
+  for (const std::string& group : split(rule.tasks, ';')) {
+    auto words = split(group, ' ');
+    spec.groups.push_back({words[0], std::stoi(words[1])});
+  }
+  for (const std::string& option : split(rule.options, ';')) {
+    auto words = split(option, ' ');
+    if (words[0] == "restart") spec.restarts = std::stoi(words[1]);
+    if (words[0] == "timeout") spec.timeout_seconds = std::stod(words[1]);
+    if (words[0] == "success") spec.success = SuccessRule::kChief;
+    if (words[0] == "passing") spec.restart = RestartPolicy::kPassing;
+    if (words[0] == "never") spec.restart = RestartPolicy::kNever;
+    if (words[0] == "ps-never") {
+      spec.adjust = [](const Cluster&, TaskSpec& task) {
+        if (task.task.job == "ps") task.restart = RestartPolicy::kNever;
+      };
+    }
+    if (words[0] == "evaluator") spec.wait_for_evaluator = true;
+  }
+  return spec;
+}
+
+class Play {
+ public:
+  explicit Play(const Rule& rule) : spec_(spec_of(rule)), platform_(loop_) {
+    platform_.cannot_start = std::string_view(rule.options) == "broken";
+  }
+
+  // As if the process had been killed, and another one had read its record.
+  void replace_controller() {
+    JobState state = controller_ ? controller_->state() : JobState();
+    controller_.reset();
+    controller_ =
+        std::make_unique<JobController>(spec_, Cluster(), platform_, loop_, notes_, state);
+    if (state.started == 0 || !state.done()) controller_->start();
+  }
+
+  void happen(const std::string& event) {
+    auto words = split(event, ' ');
+    if (event[0] == '+') {
+      loop_.advance(std::stod(event.substr(1)));
+    } else if (words.size() == 1) {
+      to_the_job(words[0]);
+    } else {
+      to_a_task(task_of(words[1]), words);
+    }
+    loop_.run_posted();
+  }
+
+  std::string mismatch(const std::string& expected) {
+    auto words = split(expected, ' ');
+    const JobReport report = controller_->report();
+    if (words[0] == "runs") return controller_->done() ? "has ended" : "";
+    if (words[0] == "exit") {
+      if (!controller_->done()) return "has not ended";
+      return report.exit_code == std::stoi(words[1]) ? ""
+                                                     : fmt::format("exit {}", report.exit_code);
+    }
+    if (words[0] == "cause") {
+      std::string cause = report.cause ? report.tasks[*report.cause].task.name() : "nobody";
+      return cause == words[1] ? "" : "cause is " + cause;
+    }
+    const std::string rest = expected.substr(expected.find(' ') + 1);
+    if (words[0] == "says") {
+      const bool said = notes_.has(rest) || report.reason.find(rest) != std::string::npos;
+      return said ? "" : fmt::format("said {}; {}", fmt::join(notes_.all, "; "), report.reason);
+    }
+    if (words[0] == "did") return index_of(rest) < platform_.history.size() ? "" : history();
+    if (words[0] == "not") return index_of(rest) < platform_.history.size() ? history() : "";
+    if (words[0] == "order") {
+      const size_t at = rest.find(" < ");
+      return index_of(rest.substr(0, at)) < index_of(rest.substr(at + 3)) ? "" : history();
+    }
+    return task_mismatch(task_of(words[0]), words);
+  }
+
+  bool doubled() const { return platform_.doubled; }
+
+ private:
+  void to_the_job(const std::string& what) {
+    if (what == "stop") controller_->stop("stopped on request", 143);
+    if (what == "ctrl-c") controller_->interrupt("Ctrl-C", 130);
+    if (what == "stubborn") platform_.obedient = false;
+  }
+
+  void to_a_task(const TaskId& task, const std::vector<std::string>& words) {
+    const std::string& what = words[0];
+    if (what == "end") platform_.end(task, std::stoi(words[2]));
+    if (what == "signal") platform_.end(task, 128 + std::stoi(words[2]), std::stoi(words[2]));
+    if (what == "error") platform_.error(task, words[2], words.size() > 3 ? words[3] : "m");
+    if (what == "serves") platform_.tell(task, [](TaskTold& t) { t.serves = true; });
+    if (what == "trained") platform_.tell(task, [](TaskTold& t) { t.serves = t.trained = true; });
+    if (what == "waits") platform_.tell(task, [&](TaskTold& t) { t.waits_for = words[2]; });
+    if (what == "goes-on") platform_.tell(task, [&](TaskTold& t) { t.waits_for = ""; });
+    if (what == "step") platform_.step(task, std::stoi(words[2]));
+    if (what == "lost") platform_.forget(task);
+  }
+
+  size_t index_of(const std::string& action) const {
+    return size_t(std::ranges::find(platform_.history, action) - platform_.history.begin());
+  }
+  std::string history() const { return fmt::format("{}", fmt::join(platform_.history, "; ")); }
+
+  std::string task_mismatch(const TaskId& id, const std::vector<std::string>& words) const {
+    constexpr const char* kNames[] = {"waiting", "running", "good", "failed", "stopped"};
+    for (const TaskReport& task : controller_->state().tasks) {
+      if (task.task != id) continue;
+      if (words[1] == "attempt") {
+        const std::string attempt = std::to_string(task.attempt);
+        return attempt == words[2] ? "" : "attempt " + attempt;
+      }
+      const std::string state = kNames[size_t(task.state)];
+      return state == words[1] ? "" : id.name() + " is " + state;
+    }
+    return "no such task";
+  }
+
+  const JobSpec spec_;
+  FakeLoop loop_;
+  FakePlatform platform_;
+  Notes notes_;
+  std::unique_ptr<JobController> controller_;
+};
+
+const Rule kRules[] = {
+    // The start.
+    {"Servers start before trainers and trainers before evaluators",
+     "evaluator 1; worker 1; chief 1; ps 1", "", "",
+     "runs; order start ps/0 < start worker/0; order start worker/0 < start evaluator/0; "
+     "order start ps/0 < start chief/0"},
+    {"A program that cannot be started ends the job at once", "ps 1; worker 2", "broken", "",
+     "exit 127; cause ps/0"},
+    // The end.
+    {"A job of one worker ends with it", "worker 1", "", "end worker/0 0", "exit 0; worker/0 good"},
+    {"A job ends when all trainers and servers have ended", "ps 1; worker 2", "",
+     "end worker/0 0; end worker/1 0; end ps/0 0", "exit 0; ps/0 good; not ask ps/0"},
+    {"One worker of two that ended does not end the job", "ps 1; worker 2", "",
+     "end worker/0 0; +100", "runs; ps/0 running; worker/1 running"},
+    {"A chief that ended does not end the job while a worker trains", "chief 1; worker 1", "",
+     "end chief/0 0; +100", "runs; worker/0 running"},
+    {"A server that only serves has a second after the training", "ps 1; worker 1", "",
+     "serves ps/0; end worker/0 0; +0.9", "runs; not ask ps/0"},
+    {"A server that only serves is asked to end after a second", "ps 1; worker 1", "",
+     "serves ps/0; end worker/0 0; +1.1", "exit 0; ps/0 good; did ask ps/0"},
+    {"A server that did not say so has ten seconds", "ps 1; worker 1", "", "end worker/0 0; +9.9",
+     "runs; not ask ps/0"},
+    {"A server that outstays ten seconds is asked to end and counts as good", "ps 1; worker 1", "",
+     "end worker/0 0; +10.1", "exit 0; ps/0 good; did ask ps/0"},
+    {"A server that does not listen is killed after five more", "ps 1; worker 1", "",
+     "stubborn; end worker/0 0; +14.9; +0.3", "exit 0; ps/0 good; did kill ps/0"},
+    {"Who waits for servers is told after five seconds", "ps 1; worker 1", "",
+     "end worker/0 0; +5.1", "runs; says waiting for the rest"},
+    {"A worker that trained and serves is a trainer that has ended", "worker 2", "",
+     "trained worker/0; end worker/1 0; +1.1", "exit 0; worker/0 good; did ask worker/0"},
+    {"Workers that only serve end with the one that trained", "ps 1; worker 3", "",
+     "serves worker/1; serves worker/2; serves ps/0; end worker/0 0; +1.1",
+     "exit 0; worker/1 good; worker/2 good; ps/0 good"},
+    {"A job in which everybody only serves stands", "ps 1; worker 2", "",
+     "serves ps/0; serves worker/0; serves worker/1; +1000",
+     "runs; says every worker only serves; worker/0 running"},
+    {"A worker that serves goes on serving while another trains", "worker 2", "",
+     "trained worker/0; +1000", "runs; worker/0 running"},
+    {"An evaluator has a minute", "worker 1; evaluator 1", "", "end worker/0 0; +59",
+     "runs; not ask evaluator/0"},
+    {"An evaluator that outstays its minute is good", "worker 1; evaluator 1", "",
+     "end worker/0 0; +61", "exit 0; evaluator/0 good"},
+    {"An evaluator that is waited for has all the time", "worker 1; evaluator 1", "evaluator waits",
+     "end worker/0 0; +5000", "runs; evaluator/0 running"},
+    {"An evaluator that is waited for ends the job", "worker 1; evaluator 1", "evaluator waits",
+     "end worker/0 0; +5000; end evaluator/0 0", "exit 0"},
+    {"An evaluator that ends first ends nothing", "worker 1; evaluator 1", "",
+     "end evaluator/0 0; +100", "runs; worker/0 running"},
+    {"A server that ends first ends nothing", "ps 1; worker 1", "", "end ps/0 0; +100", "runs"},
+    // Success by the chief.
+    {"Where the chief decides its end is the end", "ps 1; chief 1; worker 2", "success chief",
+     "end chief/0 0; +10.1", "exit 0; worker/0 good; worker/1 good; ps/0 good"},
+    {"Where the chief decides a worker's end is not the end", "chief 1; worker 1", "success chief",
+     "end worker/0 0; +100", "runs; chief/0 running"},
+    {"A master is a chief", "master 1; worker 1", "success chief", "end master/0 0; +10.1",
+     "exit 0; worker/0 good"},
+    {"The first worker is the chief where there is none", "ps 1; worker 2", "success chief",
+     "end worker/0 0; +10.1", "exit 0; worker/1 good; ps/0 good"},
+    {"The second worker is no chief", "ps 1; worker 2", "success chief", "end worker/1 0; +100",
+     "runs"},
+    {"Where the chief decides its failure still fails the job", "chief 1; worker 1",
+     "success chief", "end chief/0 3; +1", "exit 3; cause chief/0; worker/0 stopped"},
+    // Failures and their order.
+    {"A failed worker ends the job with its code", "ps 1; worker 2", "", "end worker/1 7; +1",
+     "exit 7; cause worker/1; worker/0 stopped; ps/0 stopped; says worker/1 failed first, with "
+     "exit "
+     "code 7"},
+    {"A failure waits a quarter of a second for an earlier one", "worker 2", "",
+     "end worker/1 7; +0.2", "runs; not ask worker/0"},
+    {"Trainers are stopped before servers", "ps 1; worker 2", "", "end worker/1 7; +1",
+     "order ask worker/0 < ask ps/0"},
+    {"Servers wait for trainers that do not listen", "ps 1; worker 2", "",
+     "stubborn; end worker/1 7; +5; +5.6", "exit 7; order kill worker/0 < ask ps/0; did kill ps/0"},
+    {"A failed server is the cause", "ps 1; worker 1", "", "signal ps/0 9; +1",
+     "exit 137; cause ps/0; says ps/0 failed first, ended by SIGKILL"},
+    {"A failed evaluator fails the job", "worker 1; evaluator 1", "", "end evaluator/0 4; +1",
+     "exit 4; cause evaluator/0"},
+    {"The first of two failures is the cause", "worker 2", "",
+     "end worker/1 4; +0.1; end worker/0 3; +1", "exit 4; cause worker/1; worker/0 failed"},
+    {"An error that was told earlier is the cause", "worker 2", "",
+     "error worker/0 Internal; +0.1; end worker/1 4; +0.1; end worker/0 3; +1",
+     "exit 3; cause worker/0"},
+    {"A lost peer is a consequence", "ps 1; worker 1", "",
+     "error worker/0 Unavailable; end worker/0 5; +0.1; signal ps/0 11; +1",
+     "exit 139; cause ps/0; worker/0 failed"},
+    {"An aborted step is a consequence", "ps 1; worker 1", "",
+     "error worker/0 Aborted; end worker/0 5; +0.1; signal ps/0 9; +1", "exit 137; cause ps/0"},
+    {"A cancelled step is a consequence", "ps 1; worker 1", "",
+     "error worker/0 Cancelled; end worker/0 5; +0.1; signal ps/0 9; +1", "exit 137; cause ps/0"},
+    {"A lost peer alone is the cause", "ps 1; worker 1", "",
+     "error worker/0 Unavailable; end worker/0 5; +1", "exit 5; cause worker/0; ps/0 stopped"},
+    {"A task that is lost has failed", "ps 1; worker 1", "", "lost ps/0; +1",
+     "exit 137; cause ps/0"},
+    {"A server that fails after the training fails the job", "ps 1; worker 1", "",
+     "end worker/0 0; end ps/0 3; +1", "exit 3; cause ps/0"},
+    // Chiefs that never come.
+    {"A job in which all wait for a chief is stopped", "ps 1; worker 2", "",
+     "waits worker/0 chief; waits worker/1 chief; +1.1",
+     "exit 1; says none is the chief; worker/0 stopped"},
+    {"Waiting for a chief is allowed while one may come", "worker 2", "",
+     "waits worker/1 chief; +100", "runs"},
+    {"A worker that stops waiting in time goes on", "worker 1", "",
+     "waits worker/0 chief; +0.9; goes-on worker/0; +5", "runs"},
+    {"A chief that ended without its work is named", "chief 1; worker 1", "",
+     "waits worker/0 chief; end chief/0 0; +1.1", "exit 1; says chief/0 ended already"},
+    {"A chief that comes back is waited for", "chief 1; worker 1", "restart 1",
+     "waits worker/0 chief; signal chief/0 9; +0.5", "runs; worker/0 running; chief/0 waiting"},
+    // Stops at every state.
+    {"A stop ends trainers and then servers", "ps 1; worker 1", "", "stop",
+     "exit 143; order ask worker/0 < ask ps/0; worker/0 stopped; says stopped on request"},
+    {"A Ctrl-C has its own code", "ps 1; worker 1", "", "ctrl-c",
+     "exit 130; says stopped by Ctrl-C; says once more to kill"},
+    {"What does not listen to a Ctrl-C is killed after five seconds", "worker 1", "",
+     "stubborn; ctrl-c; +4.9; +0.2", "exit 130; did kill worker/0"},
+    {"A second Ctrl-C kills at once", "ps 1; worker 2", "", "stubborn; ctrl-c; ctrl-c",
+     "exit 130; did kill worker/0; did kill ps/0"},
+    {"A stop and then a Ctrl-C kills at once", "worker 1", "", "stubborn; stop; ctrl-c",
+     "exit 143; did kill worker/0"},
+    {"A Ctrl-C does not wait for consequences of a failure", "worker 2", "",
+     "end worker/0 3; ctrl-c", "exit 3; cause worker/0; worker/1 stopped"},
+    {"A stop after the training is a stop", "ps 1; worker 1", "", "end worker/0 0; stop",
+     "exit 143; ps/0 stopped"},
+    {"A stop while servers are let go is a stop", "ps 1; worker 1", "",
+     "stubborn; end worker/0 0; +11; stop; +5.1", "exit 143; did kill ps/0"},
+    {"A stop of a standing job ends it", "ps 1; worker 1", "",
+     "serves ps/0; serves worker/0; +10; stop", "exit 143; worker/0 stopped; ps/0 stopped"},
+    {"A stop while a task waits to come back ends the job", "ps 1; worker 1", "restart 3",
+     "signal worker/0 9; stop", "exit 143; worker/0 stopped; not start worker/1"},
+    // Deadlines.
+    {"A deadline ends the job with 124", "ps 1; worker 1", "timeout 10", "+9.9; +0.2",
+     "exit 124; says not done after 10 s"},
+    {"A deadline in time to come ends nothing", "worker 1", "timeout 10", "+9.9", "runs"},
+    {"A deadline counts while servers are waited for", "ps 1; worker 1", "timeout 10",
+     "+5; end worker/0 0; +5.1", "exit 124"},
+    {"A deadline counts over restarts", "worker 1", "timeout 3; restart 9",
+     "signal worker/0 9; +1.1; signal worker/0 9; +2.1", "exit 124; worker/0 stopped"},
+    // Restarts.
+    {"Without restarts a signal fails the job", "worker 1", "", "signal worker/0 9; +1",
+     "exit 137; worker/0 failed"},
+    {"A worker that a signal ended comes back after a second", "ps 1; worker 2", "restart 3",
+     "signal worker/0 9; +0.9", "runs; worker/0 waiting; says restarts worker/0: SIGKILL"},
+    {"A worker that came back trains on", "ps 1; worker 2", "restart 3", "signal worker/0 9; +1.1",
+     "runs; worker/0 running; worker/0 attempt 2; worker/1 running; not ask worker/1"},
+    {"A job whose worker came back can end well", "worker 1", "restart 3",
+     "signal worker/0 9; +1.1; end worker/0 0", "exit 0; worker/0 good; worker/0 attempt 2"},
+    {"A server comes back", "ps 1; worker 1", "restart 1", "signal ps/0 9; +1.1",
+     "runs; ps/0 running; ps/0 attempt 2"},
+    {"A lost task comes back", "ps 1; worker 1", "restart 1", "lost worker/0; +1.1",
+     "runs; worker/0 attempt 2; worker/0 running"},
+    {"A lost peer is a passing reason", "ps 1; worker 1", "restart 1; passing",
+     "error worker/0 Unavailable; end worker/0 1; +1.1", "runs; worker/0 attempt 2"},
+    {"An own error is no passing reason", "worker 1", "restart 3; passing", "end worker/0 1; +1",
+     "exit 1; worker/0 attempt 1"},
+    {"Never means never", "worker 1", "restart 3; never", "signal worker/0 9; +1", "exit 137"},
+    {"A task may have a policy of its own", "ps 1; worker 1", "restart 3; ps-never",
+     "signal worker/0 9; +1.1; signal ps/0 9; +1", "exit 137; cause ps/0; worker/0 attempt 2"},
+    {"The second wait is longer", "worker 1", "restart 3",
+     "signal worker/0 9; +1.1; signal worker/0 9; +1.5", "runs; worker/0 waiting"},
+    {"The budget is for the whole job", "worker 2", "restart 1",
+     "signal worker/0 9; +20; signal worker/1 9; +1", "exit 137; cause worker/1"},
+    {"What a failure takes along costs nothing more", "ps 1; worker 3", "restart 1",
+     "signal ps/0 9; error worker/0 Unavailable; end worker/0 1; error worker/1 Unavailable; "
+     "end worker/1 1; +1.1",
+     "runs; worker/0 attempt 2; worker/1 attempt 2; ps/0 attempt 2"},
+    {"The same task twice in one incident costs twice", "worker 1", "restart 1",
+     "signal worker/0 9; +1.1; signal worker/0 9; +1", "exit 137; says in attempt 2 (--restart 1)"},
+    {"An own error is tried again once", "worker 1", "restart 9",
+     "error worker/0 Internal same; end worker/0 1; +1.1; error worker/0 Internal same; end "
+     "worker/0 "
+     "1; +1",
+     "exit 1; worker/0 attempt 2"},
+    {"Another own error is tried again", "worker 1", "restart 9",
+     "error worker/0 Internal a; end worker/0 1; +1.1; error worker/0 Internal b; end worker/0 1; "
+     "+2.1",
+     "runs; worker/0 attempt 3"},
+    {"The same own error after further steps is tried again", "worker 1", "restart 9",
+     "step worker/0 5; end worker/0 1; +1.1; step worker/0 9; end worker/0 1; +2.1",
+     "runs; worker/0 attempt 3"},
+    {"Nothing comes back after the training", "ps 1; worker 1", "restart 3",
+     "end worker/0 0; signal ps/0 9; +1", "exit 137; cause ps/0"},
+    {"A server that waits to come back when the training ends is let go", "ps 1; worker 1",
+     "restart 3", "signal ps/0 9; +0.5; end worker/0 0", "exit 0; ps/0 stopped"},
+    {"A failure that ends the job names the first of all that are open", "ps 1; worker 1",
+     "restart 9; passing", "signal ps/0 9; +0.5; end worker/0 2; +1",
+     "exit 137; cause ps/0; worker/0 failed; ps/0 failed"},
+};
+
+class JobRules : public testing::TestWithParam<std::tuple<Rule, bool>> {};
+
+TEST_P(JobRules, Hold) {
+  const auto& [rule, replaced] = GetParam();
+  Play play(rule);
+  play.replace_controller();
+  for (const std::string& event : split(rule.events, ';')) {
+    play.happen(event);
+    if (replaced) play.replace_controller();
+  }
+  for (const std::string& expected : split(rule.expected, ';')) {
+    EXPECT_EQ(play.mismatch(expected), "") << "expected: " << expected;
+  }
+  EXPECT_FALSE(play.doubled());
+}
+
+INSTANTIATE_TEST_SUITE_P(Table, JobRules,
+                         testing::Combine(testing::ValuesIn(kRules), testing::Bool()),
+                         [](const auto& info) {
+                           std::string name = std::get<0>(info.param).name;
+                           std::ranges::replace_if(
+                               name, [](char c) { return !std::isalnum(c); }, '_');
+                           return name + (std::get<1>(info.param) ? "_over_many_controllers" : "");
+                         });
+
+}  // namespace
+}  // namespace capstan::jobs

@@ -1,0 +1,82 @@
+#include "jobs/local/detached_controller.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/files.h"
+#include "jobs/local/platform_link.h"
+#include "jobs/terminal.h"
+#include "jobs/watched_job.h"
+
+namespace capstan::jobs {
+namespace {
+
+// Blocked in the process that we were forked from.
+Fd termination_as_fd() {
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, SIGTERM);
+  return Fd(signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
+}
+
+// What its predecessor wrote, or whoever began the job.
+JobRecord newest(const JobShelf& shelf, const JobRecord& first) {
+  JobRecord record = first;
+  try {
+    record = shelf.read(first.id);
+  } catch (const Error&) {
+  }
+  record.controller = getpid();
+  record.holder = first.holder;
+  return record;
+}
+
+int decide(const JobSpec& spec, const Cluster& cluster, const JobRecord& first, Fd holder) {
+  JobShelf shelf(posix_files(), shelf_dir());
+  const JobRecord record = newest(shelf, first);
+  Fd notes(open(join_path(record.log_dir, "capstan.log").c_str(),
+                O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
+  Terminal terminal({.out = notes.get(), .err = notes.get(), .quiet = true}, [] {});
+  PollLoop loop;
+  WatchedJob* watched = nullptr;
+  RemotePlatform platform(loop, std::move(holder), [&] {
+    if (watched) watched->controller().abandon("whoever held the tasks of this job was killed");
+  });
+  WatchedJob job(&shelf, record, spec, cluster, platform, loop, terminal);
+  watched = &job;
+  Fd signals = termination_as_fd();
+  loop.watch(signals.get(), [&] {
+    signalfd_siginfo info{};
+    if (read(signals.get(), &info, sizeof info) != sizeof info) return;
+    job.controller().interrupt("SIGTERM", kExitSignalBase + SIGTERM);
+  });
+  job.start();
+  loop.run_until([&] { return job.done(); });
+  JobReport report = job.controller().report();
+  report.log_dir = record.log_dir;
+  terminal.finish(report);
+  job.finish(report);
+  try {
+    shelf.prune();
+  } catch (const Error&) {  // others remove what is too much
+  }
+  return 0;
+}
+
+}  // namespace
+
+int run_detached_controller(const JobSpec& spec, const Cluster& cluster, const JobRecord& record,
+                            Fd holder) {
+  try {
+    return decide(spec, cluster, record, std::move(holder));
+  } catch (const std::exception& error) {
+    const std::string text = fmt::format("capstan: {}\n", error.what());
+    (void)!write(STDERR_FILENO, text.data(), text.size());
+    return 1;
+  }
+}
+
+}  // namespace capstan::jobs

@@ -1,0 +1,90 @@
+#include "jobs/local/local_job.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "jobs/random_hex.h"
+
+namespace capstan::jobs {
+namespace {
+
+constexpr auto kTick = std::chrono::milliseconds(200);
+
+}  // namespace
+
+LocalJob::LocalJob(const JobSpec& spec, LocalOptions options, JobObserver& observer)
+    : options_(std::move(options)),
+      id_(random_hex(kJobIdBytes)),
+      logs_(options_.log_dir),
+      platform_(
+          loop_, spec,
+          {.job_id = id_, .log_file = [this](const TaskId& task) { return logs_.file_for(task); }}),
+      shelf_(posix_files(), shelf_dir()),
+      recorded_(take_place(observer)),
+      job_(recorded_ ? &shelf_ : nullptr, record_of(spec), spec, platform_.cluster(), platform_,
+           loop_, observer, options_.controller) {}
+
+// A job that cannot be remembered is run all the same.
+bool LocalJob::take_place(JobObserver& observer) {
+  try {
+    alive_ = shelf_.create(id_);
+    return true;
+  } catch (const Error& error) {
+    observer.note("this job has no record: " + error.message());
+    return false;
+  }
+}
+
+JobRecord LocalJob::record_of(const JobSpec& spec) const {
+  JobRecord record = new_record(spec, id_);
+  record.log_dir = logs_.path();
+  return record;
+}
+
+JobReport LocalJob::run() {
+  if (options_.signal_fd >= 0) loop_.watch(options_.signal_fd, [this] { read_signals(); });
+  job_.start();
+  tick();
+  loop_.run_until([&] { return job_.done(); });
+  JobReport report = job_.controller().report();
+  if (report.exit_code != 0 || !options_.log_dir.empty()) report.log_dir = logs_.keep();
+  leave(report);
+  if (report.start_error) throw *report.start_error;
+  return report;
+}
+
+// What could not even be started leaves no trace: the message says it all.
+void LocalJob::leave(const JobReport& report) {
+  if (!recorded_) return;
+  try {
+    job_.finish(report);
+    if (report.start_error) shelf_.remove(id_);
+    shelf_.prune();
+  } catch (const Error&) {  // others remove what is too much
+  }
+}
+
+void LocalJob::stop() {
+  loop_.post([this] { job_.controller().stop("stopped on request", kExitSignalBase + SIGTERM); });
+}
+
+void LocalJob::read_signals() {
+  signalfd_siginfo info{};
+  while (read(options_.signal_fd, &info, sizeof info) == sizeof info) {
+    const int signal = static_cast<int>(info.ssi_signo);
+    job_.controller().interrupt(signal == SIGINT ? "Ctrl-C" : strsignal(signal),
+                                kExitSignalBase + signal);
+  }
+}
+
+void LocalJob::tick() {
+  if (!options_.tick) return;
+  options_.tick();
+  loop_.at(loop_.now() + kTick, [this] { tick(); });
+}
+
+}  // namespace capstan::jobs

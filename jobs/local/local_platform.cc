@@ -1,0 +1,165 @@
+#include "jobs/local/local_platform.h"
+
+#include <fmt/format.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <map>
+
+#include "base/error.h"
+#include "base/secret_fd.h"
+#include "jobs/random_hex.h"
+
+namespace capstan::jobs {
+namespace {
+
+constexpr const char* kHost = "127.0.0.1";
+// As shells say it of a program that is not there, and of one that cannot be run.
+constexpr int kExitNotFound = 127, kExitNotRun = 126;
+
+// Our own environment without what an outer job put there.
+std::map<std::string, std::string> own_environment() {
+  std::map<std::string, std::string> env;
+  for (char** entry = environ; *entry; ++entry) {
+    std::string_view text(*entry);
+    size_t equals = text.find('=');
+    if (equals == std::string_view::npos) continue;
+    env.emplace(text.substr(0, equals), text.substr(equals + 1));
+  }
+  for (const char* name : {"CAPSTAN_LISTEN_FD", "CAPSTAN_TASK_FD", "CAPSTAN_SECRET_FD",
+                           "CAPSTAN_SECRET", "CAPSTAN_JOB_ID"}) {
+    env.erase(name);
+  }
+  return env;
+}
+
+// Daemons that a task leaves behind become our children, and are found by their environment.
+std::string adopt_daemons(std::string mark) {
+  prctl(PR_SET_CHILD_SUBREAPER, 1);
+  return mark;
+}
+
+}  // namespace
+
+LocalPlatform::LocalPlatform(PollLoop& loop, const JobSpec& spec,
+                             const LocalPlatformOptions& options)
+    : loop_(loop),
+      groups_(spec.groups),
+      mark_(adopt_daemons("CAPSTAN_JOB_ID=" + options.job_id)),
+      secret_(secret_as_fd(random_hex(32))),
+      keeper_(mark_) {
+  for (const TaskId& task : tasks_of(spec)) {
+    places_.push_back(std::make_unique<Place>());
+    Place& place = *places_.back();
+    place.task = task;
+    place.log = std::make_unique<TaskLog>(
+        options.log_file(task), [this, &place](std::string_view line) { on_line(place, line); },
+        options.largest_log);
+    if (role_of(task.job) != Role::kEvaluator) place.held = hold_free_port();
+  }
+}
+
+LocalPlatform::~LocalPlatform() {
+  places_.clear();
+  if (!clean_) kill_processes_with(mark_);
+}
+
+Cluster LocalPlatform::cluster() const {
+  Cluster cluster;
+  for (const TaskGroup& group : groups_) {
+    std::vector<std::string> addresses;
+    for (const auto& place : places_) {
+      if (place->task.job != group.job || !place->held.holder) continue;
+      addresses.push_back(fmt::format("{}:{}", kHost, place->held.port));
+    }
+    if (!addresses.empty()) cluster.emplace_back(group.job, std::move(addresses));
+  }
+  return cluster;
+}
+
+void LocalPlatform::start(const TaskSpec& spec, int attempt) {
+  Place& at = place(spec.task);
+  CAPSTAN_CHECK(!at.running || at.running->status.ended);
+  at.running.reset();
+  at.failed = {.task = spec.task, .attempt = attempt, .host = kHost, .port = at.held.port};
+  try {
+    at.running = begin(at, spec);
+    at.running->status.attempt = attempt;
+    at.running->status.host = kHost;
+    at.running->status.port = at.held.port;
+  } catch (const Error& error) {
+    at.failed.ended = true;
+    at.failed.started_at = at.failed.ended_at = seconds_of(loop_.now());
+    at.failed.exit_code = error.code() == Code::kNotFound ? kExitNotFound : kExitNotRun;
+    at.failed.start_error = error;
+  }
+}
+
+std::unique_ptr<LocalTask> LocalPlatform::begin(Place& place, const TaskSpec& spec) {
+  if (place.held.holder && !place.held.listener) place.held.listen();
+  LocalTask::Sink sink{.changed =
+                           [this] {
+                             if (watcher_) watcher_->changed();
+                           },
+                       .progress =
+                           [this, &place] {
+                             if (watcher_) {
+                               watcher_->progress(place.task, place.running->status.told.progress);
+                             }
+                           }};
+  auto task = std::make_unique<LocalTask>(
+      loop_, *place.log, spec,
+      LocalSurroundings{environment(spec), place.held.listener.get(), secret_.get()},
+      std::move(sink));
+  place.held.listener.reset();  // so that peers see it when the task dies
+  return task;
+}
+
+std::vector<std::string> LocalPlatform::environment(const TaskSpec& spec) const {
+  std::map<std::string, std::string> env = own_environment();
+  for (const auto& [name, value] : spec.env) env[name] = value;
+  auto works = [](const auto& place) { return role_of(place->task.job) != Role::kServer; };
+  const auto workers = std::max<int64_t>(1, std::ranges::count_if(places_, works));
+  env["CAPSTAN_WORKERS_ON_HOST"] = std::to_string(workers);
+  std::vector<std::string> entries;
+  for (const auto& [name, value] : env) entries.push_back(name + "=" + value);
+  entries.push_back(mark_);
+  return entries;
+}
+
+void LocalPlatform::on_line(Place& place, std::string_view line) {
+  if (watcher_) watcher_->log(place.task, line);
+  if (place.running) place.running->on_line(line);
+}
+
+LocalPlatform::Place& LocalPlatform::place(const TaskId& task) const {
+  auto found = std::ranges::find_if(places_, [&](const auto& p) { return p->task == task; });
+  CAPSTAN_CHECK(found != places_.end());
+  return **found;
+}
+
+void LocalPlatform::stop(const TaskId& task, StopHow how) {
+  if (Place& at = place(task); at.running) at.running->stop(how);
+}
+
+std::vector<TaskStatus> LocalPlatform::list() const {
+  std::vector<TaskStatus> all;
+  for (const auto& place : places_) {
+    if (place->running) all.push_back(place->running->status);
+    if (!place->running && place->failed.start_error) all.push_back(place->failed);
+  }
+  return all;
+}
+
+std::vector<std::string> LocalPlatform::last_lines(const TaskId& task) const {
+  return place(task).log->last_lines();
+}
+
+void LocalPlatform::clean_up() {
+  for (const auto& place : places_) place->held = {};
+  kill_processes_with(mark_);
+  clean_ = true;
+}
+
+}  // namespace capstan::jobs

@@ -1,0 +1,77 @@
+#pragma once
+
+// Keeps the record of a job that runs. Where it cannot be written that is said once, and the job
+// goes on.
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/loop.h"
+#include "jobs/job_record.h"
+#include "jobs/job_shelf.h"
+#include "jobs/step_rate.h"
+
+namespace capstan::jobs {
+
+// Tells several of what happens, in their order.
+class Observers : public JobObserver {
+ public:
+  explicit Observers(std::vector<JobObserver*> all) : all_(std::move(all)) {}
+  void started(const TaskReport& task) override { tell(&JobObserver::started, task); }
+  void log(const TaskId& task, std::string_view line) override {
+    for (JobObserver* one : all_) one->log(task, line);
+  }
+  void progress(const TaskId& task, const Progress& progress) override {
+    for (JobObserver* one : all_) one->progress(task, progress);
+  }
+  void ended(const TaskReport& task) override { tell(&JobObserver::ended, task); }
+  void restarts(const TaskReport& task, double delay) override {
+    for (JobObserver* one : all_) one->restarts(task, delay);
+  }
+  void note(std::string_view text) override {
+    for (JobObserver* one : all_) one->note(text);
+  }
+
+ private:
+  void tell(void (JobObserver::*what)(const TaskReport&), const TaskReport& task) {
+    for (JobObserver* one : all_) (one->*what)(task);
+  }
+
+  const std::vector<JobObserver*> all_;
+};
+
+class Recorder : public JobObserver {
+ public:
+  using Say = std::function<void(std::string_view text)>;
+
+  // Goes on with a record that is there already.
+  Recorder(JobShelf& shelf, Loop& loop, JobRecord record, Say say);
+  ~Recorder() override;
+
+  void started(const TaskReport&) override {}
+  void log(const TaskId&, std::string_view) override {}
+  void progress(const TaskId& task, const Progress& progress) override;
+  void ended(const TaskReport&) override {}
+  void restarts(const TaskReport&, double) override {}
+  void note(std::string_view) override {}
+
+  // The controller's state has changed.
+  void save(const JobState& state);
+  // The job has ended.
+  void finish(const JobState& state, const JobReport& report);
+
+ private:
+  void write();
+  void write_soon();
+
+  JobShelf& shelf_;
+  Loop& loop_;
+  JobRecord record_;
+  Say say_;
+  StepRate rate_;
+  Loop::TimerId timer_ = 0;
+  bool begun_ = false, timed_ = false, lost_ = false;
+};
+
+}  // namespace capstan::jobs

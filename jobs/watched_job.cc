@@ -1,0 +1,71 @@
+#include "jobs/watched_job.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <ctime>
+#include <filesystem>
+
+namespace capstan::jobs {
+namespace {
+
+constexpr auto kListenInterval = std::chrono::milliseconds(200);
+
+std::vector<JobObserver*> pointers(JobObserver& observer, std::optional<Recorder>& recorder) {
+  std::vector<JobObserver*> all = {&observer};
+  if (recorder) all.push_back(&*recorder);
+  return all;
+}
+
+std::optional<Recorder> make_recorder(JobShelf* shelf, const JobRecord& record, Loop& loop,
+                                      JobObserver& observer) {
+  if (!shelf) return std::nullopt;
+  return std::optional<Recorder>(std::in_place, *shelf, loop, record,
+                                 [&](std::string_view text) { observer.note(text); });
+}
+
+}  // namespace
+
+JobRecord new_record(const JobSpec& spec, std::string id) {
+  JobRecord record{.id = std::move(id), .name = spec.name};
+  std::error_code error;
+  if (record.name.empty()) record.name = std::filesystem::path(spec.program.path).stem();
+  record.command = spec.program.args;
+  record.command.insert(record.command.begin(), spec.program.path);
+  record.cwd = std::filesystem::current_path(error);
+  record.created = ::time(nullptr);
+  record.controller = ::getpid();
+  return record;
+}
+
+WatchedJob::WatchedJob(JobShelf* shelf, const JobRecord& record, const JobSpec& spec,
+                       const Cluster& cluster, Platform& platform, Loop& loop,
+                       JobObserver& observer, ControllerOptions options)
+    : shelf_(shelf),
+      id_(record.id),
+      loop_(loop),
+      recorder_(make_recorder(shelf, record, loop, observer)),
+      observers_(pointers(observer, recorder_)),
+      controller_(spec, cluster, platform, loop, observers_, record.state, options) {
+  if (recorder_) controller_.on_change([this] { recorder_->save(controller_.state()); });
+}
+
+WatchedJob::~WatchedJob() { loop_.cancel(timer_); }
+
+void WatchedJob::start() {
+  controller_.start();
+  if (shelf_) listen();
+}
+
+void WatchedJob::listen() {
+  if (shelf_->asked_to_stop(id_)) {
+    return controller_.stop("stopped by capstan stop", kExitSignalBase + SIGTERM);
+  }
+  timer_ = loop_.at(loop_.now() + kListenInterval, [this] { listen(); });
+}
+
+void WatchedJob::finish(const JobReport& report) {
+  if (recorder_) recorder_->finish(controller_.state(), report);
+}
+
+}  // namespace capstan::jobs

@@ -1,0 +1,127 @@
+// `capstan jobs | status | logs | stop | rm`: jobs that other processes of this user look after.
+
+#include <fmt/format.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+#include <ctime>
+#include <thread>
+
+#include "base/error.h"
+#include "base/settings.h"
+#include "jobs/job_shelf.h"
+#include "jobs/job_view.h"
+#include "jobs/local/lost_job.h"
+#include "jobs/log_reader.h"
+#include "jobs/terminal.h"
+#include "main/options.h"
+
+namespace capstan::cli {
+namespace {
+
+constexpr auto kLookInterval = std::chrono::milliseconds(50);
+constexpr auto kFollowInterval = std::chrono::milliseconds(200);
+
+jobs::JobShelf shelf() { return {posix_files(), jobs::shelf_dir()}; }
+
+double wall_clock() { return double(std::time(nullptr)); }
+
+// A table in a pipe is for programs: nothing is cut.
+size_t width() { return isatty(STDOUT_FILENO) ? jobs::columns(STDOUT_FILENO) : 0; }
+
+jobs::ShelvedJob readable(const std::string& text) {
+  jobs::ShelvedJob job = shelf().find(text);
+  if (!job.record) throw failed_precondition("{}", job.problem);
+  return job;
+}
+
+void say_end(const jobs::ShelvedJob& job) {
+  const std::string why = job.record ? job.record->reason : job.problem;
+  fmt::print("{}: {}{}{}\n", job.id, job.state(), why.empty() ? "" : ": ", why);
+}
+
+jobs::TaskId task_named(const jobs::JobRecord& record, const std::string& name) {
+  std::string known;
+  for (const jobs::TaskReport& task : record.state.tasks) {
+    if (task.task.name() == name) return task.task;
+    known += (known.empty() ? "" : ", ") + task.task.name();
+  }
+  throw not_found("job {} has no task {}; it has {}", record.id, name, known);
+}
+
+}  // namespace
+
+int show_jobs(const JobsOptions& options) {
+  const std::vector<jobs::ShelvedJob> all = shelf().list();
+  if (options.json) {
+    for (const jobs::ShelvedJob& job : all)
+      fmt::print("{}\n", jobs::job_line_json(job, wall_clock()));
+  } else if (all.empty()) {
+    fmt::print("no jobs yet; capstan run starts one\n");
+  } else {
+    fmt::print("{}", jobs::jobs_table(all, wall_clock(), width()));
+  }
+  return 0;
+}
+
+int show_status(const JobsOptions& options) {
+  const jobs::ShelvedJob job = readable(options.jobs[0]);
+  const size_t columns = isatty(STDOUT_FILENO) ? width() : 100;
+  fmt::print("{}", options.json ? jobs::status_json(job) + "\n"
+                                : jobs::status_text(job, wall_clock(), columns));
+  return 0;
+}
+
+int show_logs(const LogsOptions& options) {
+  const jobs::ShelvedJob job = readable(options.job);
+  std::vector<jobs::TaskId> tasks;
+  for (const jobs::TaskReport& task : job.record->state.tasks) {
+    if (options.task.empty()) tasks.push_back(task.task);
+  }
+  if (!options.task.empty()) tasks = {task_named(*job.record, options.task)};
+  if (job.record->log_dir.empty()) {
+    throw not_found("job {} has ended well, and its logs were not kept; --log-dir keeps them",
+                    job.id);
+  }
+  jobs::LogReader reader(job.record->log_dir, tasks, /*prefixed=*/options.task.empty());
+  // Whether it lives is asked before reading: what it wrote last is not missed.
+  for (bool alive = true; alive;) {
+    alive = options.follow && shelf().alive(job.id);
+    reader.read([](std::string_view line) { fmt::print("{}\n", line); });
+    std::fflush(stdout);
+    if (alive) std::this_thread::sleep_for(kFollowInterval);
+  }
+  return 0;
+}
+
+int stop_jobs(const JobsOptions& options) {
+  jobs::JobShelf all = shelf();
+  for (const std::string& text : options.jobs) {
+    jobs::ShelvedJob job = all.find(text);
+    if (job.alive) all.ask_to_stop(job.id);
+    while (all.alive(job.id)) std::this_thread::sleep_for(kLookInterval);
+    job = all.find(job.id);
+    if (job.state() == "lost") jobs::bury_lost_job(all, *job.record);
+    say_end(all.find(job.id));
+  }
+  return 0;
+}
+
+int remove_jobs(const JobsOptions& options) {
+  jobs::JobShelf all = shelf();
+  for (const std::string& text : options.jobs) {
+    const jobs::ShelvedJob job = all.find(text);
+    if (job.alive) {
+      throw failed_precondition("job {} runs; stop it first: capstan stop {}", job.id, job.id);
+    }
+    if (job.record) jobs::remove_with_logs(all, *job.record);
+    all.remove(job.id);
+    fmt::print("{}: removed\n", job.id);
+  }
+  return 0;
+}
+
+}  // namespace capstan::cli

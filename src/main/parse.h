@@ -1,0 +1,36 @@
+#pragma once
+
+// What the commands share when they parse their words.
+
+#include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
+
+namespace capstan::cli {
+
+struct UsageError {
+  std::string message;
+};
+
+// Asks a command for its options, one in a line, instead of doing it.
+constexpr const char* kListOptions = "--list-options";
+
+// Parses the options before the program; what follows it belongs to the program. Prints the help,
+// and throws CLI::CallForHelp, when that is asked for.
+std::vector<std::string> parse_prefix(CLI::App& app, std::vector<std::string> args);
+
+// The same, and nothing may be left over.
+void parse_all(CLI::App& app, const std::vector<std::string>& args);
+
+// Options and words in any order.
+void parse_words(CLI::App& app, std::vector<std::string> args);
+
+int command_run(const std::vector<std::string>& args);
+int command_jobs(const std::vector<std::string>& args);
+int command_status(const std::vector<std::string>& args);
+int command_logs(const std::vector<std::string>& args);
+int command_stop(const std::vector<std::string>& args);
+int command_rm(const std::vector<std::string>& args);
+int command_completion(const std::vector<std::string>& args);
+
+}  // namespace capstan::cli

@@ -1,0 +1,79 @@
+"""What a shell completes, and the manual pages."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture
+def completed(capstan, tmp_path):
+    """What bash offers for the last of the words after `capstan`."""
+    (tmp_path / "capstan").symlink_to(capstan)
+
+    def run(*words):
+        script = """
+source <(capstan completion bash)
+COMP_WORDS=(capstan "$@") COMP_CWORD=$#
+_capstan
+printf '%s\\n' "${COMPREPLY[@]}"
+"""
+        env = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}", "XDG_STATE_HOME": str(tmp_path / "state")}
+        done = subprocess.run(["bash", "-c", script, "bash", *words], env=env, capture_output=True, text=True)
+        assert done.returncode == 0 and not done.stderr, done.stderr
+        return done.stdout.split()
+
+    return run
+
+
+def test_commands_and_options_complete(completed):
+    assert completed("st") == ["status", "stop"]
+    assert "--workers" in completed("run", "--w") and "--follow" in completed("logs", "--f")
+    assert completed("completion", "") == ["bash", "zsh", "fish"]
+    assert completed("nonsense", "-") == completed("run", "train") == []
+
+
+def test_jobs_and_tasks_complete(completed, run_capstan, detach, program):
+    run_capstan("run", "--ps", 1, "--workers", 1, "--name", "ended", program("", "short"))
+    job = detach("--ps", 1, "--workers", 1, "--name", "lasting", program("import time; time.sleep(60)"))
+    assert set(completed("status", "")) > {"ended", "lasting", job}
+    assert completed("stop", "") == ["lasting", job]
+    assert "ended" in completed("rm", "") and job not in completed("rm", "")
+    assert completed("logs", "lasting", "") == ["ps/0", "worker/0"]
+    assert completed("logs", "-f", "lasting", "w") == ["worker/0"]
+    assert completed("logs", "absent", "") == []
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_the_script_of_a_shell_is_one(run_capstan, shell, tmp_path):
+    script = tmp_path / "script"
+    script.write_text(run_capstan("completion", shell).stdout)
+    assert "capstan complete" in script.read_text()
+    if shutil.which(shell):
+        assert subprocess.run([shell, "-n", script]).returncode == 0
+
+
+def test_another_shell_is_refused(run_capstan):
+    done = run_capstan("completion", "tcsh")
+    assert done.returncode == 2 and "expected bash, zsh or fish" in done.stderr
+
+
+def test_every_command_has_a_manual_page_with_its_options(capstan, run_capstan, tmp_path):
+    subprocess.run([sys.executable, ROOT / "tools" / "make_man.py", capstan, tmp_path / "man"], check=True)
+    commands = run_capstan("complete", "--", "").stdout.split()
+    assert {path.stem for path in (tmp_path / "man").iterdir()} == {"capstan", *(f"capstan-{c}" for c in commands)}
+    for command in commands:
+        text = (tmp_path / "man" / f"capstan-{command}.1").read_text()
+        options = run_capstan(command, "--help").stdout.split("Options:")[1]
+        for option in re.findall(r"^  .*?(--[a-z-]+)", options, re.M):
+            assert option.replace("-", "\\-") in text, command
+        if shutil.which("groff"):
+            page = ["groff", "-man", "-Tutf8", "-ww", "-z"]
+            done = subprocess.run(page, input=text, capture_output=True, text=True)
+            assert not done.stderr, done.stderr

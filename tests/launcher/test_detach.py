@@ -1,0 +1,196 @@
+"""`capstan run --detach`: a job that nobody waits for, and whose controller may be killed."""
+
+import json
+import os
+import random
+import re
+import signal
+import socket
+
+import pytest
+from processes import TALKS, processes_with, wait_until
+
+TRAINS = TALKS + """
+import time
+for step in range(1, 100_000):
+    tell(event="step", step=step, loss=1 / step)
+    time.sleep(0.005)
+"""
+
+
+@pytest.fixture
+def record(shelf):
+    """Reads a job's record, which must be whole at any moment."""
+    return lambda job: json.loads((shelf / job / "record.json").read_text())
+
+
+def tasks_of(record):
+    return record["state"]["tasks"]
+
+
+def step_of(record):
+    return max(task["step"] for task in tasks_of(record))
+
+
+def test_the_id_is_printed_and_the_job_ends_by_itself(detach, run_capstan, program, record):
+    job = detach("--ps", 1, "--workers", 2, "--name", "mine", program("print('hello')"))
+    assert re.fullmatch("[0-9a-f]{12}", job)
+    wait_until(lambda: record(job)["state"]["ended"], "the job ends")
+    assert (record(job)["exit_code"], record(job)["name"]) == (0, "mine")
+    assert "[worker/1] hello" in run_capstan("logs", job).stdout
+
+
+def test_a_program_that_is_not_there_is_said_at_once(run_capstan, shelf):
+    done = run_capstan("run", "--detach", "--workers", 1, "./absent")
+    assert done.returncode == 2 and "./absent: no such program" in done.stderr
+    assert list(shelf.iterdir()) == []
+
+
+def test_nothing_of_the_terminal_is_held(detach, program, record):
+    job = detach("--workers", 1, program(TRAINS))
+    assert os.getsid(record(job)["holder"]) == record(job)["holder"]
+    for name in ("holder", "controller"):
+        for fd in (1, 2):
+            assert not os.readlink(f"/proc/{record(job)[name]}/fd/{fd}").startswith(("/dev/pts", "pipe:"))
+
+
+def kill_controller(job, record):
+    pid = record(job)["controller"]
+    os.kill(pid, signal.SIGKILL)
+    wait_until(lambda: record(job)["controller"] != pid, "another controller looks after the job")
+
+
+@pytest.mark.parametrize("kills", [5, pytest.param(50, marks=[pytest.mark.long, pytest.mark.timeout(600)])])
+def test_training_goes_on_when_controllers_are_killed(detach, run_capstan, program, record, kills, tmp_path):
+    path = program(TRAINS)
+    job = detach("--ps", 1, "--workers", 2, path)
+    wait_until(lambda: all(task["pid"] for task in tasks_of(record(job))), "all tasks run")
+    pids = [task["pid"] for task in tasks_of(record(job))]
+    chance = random.Random(7)
+    for _ in range(kills):
+        until = step_of(record(job)) + chance.randrange(1, 60)
+        wait_until(lambda until=until: step_of(record(job)) > until, "training goes on")
+        kill_controller(job, record)
+    assert [task["pid"] for task in tasks_of(record(job))] == pids
+    assert [task["attempt"] for task in tasks_of(record(job))] == [1, 1, 1]
+    assert sorted(processes_with(str(path))) == sorted([*pids, *helpers(job, record, path)])
+    ports = [task["port"] for task in tasks_of(record(job))]
+    assert run_capstan("stop", job).returncode == 0
+    assert processes_with(str(path)) == []
+    assert_all_free(ports)
+    assert record(job)["exit_code"] == 143
+    left = {str(file.relative_to(tmp_path / "state")) for file in (tmp_path / "state").rglob("*") if file.is_file()}
+    logs = {"capstan.log", "ps-0.log", "worker-0.log", "worker-1.log"}
+    own = {"errors.log", "lock", "record.json", "stop", *(f"logs/{name}" for name in logs)}
+    assert left == {f"capstan/jobs/{job}/{name}" for name in own}
+
+
+def helpers(job, record, path):
+    """The processes of ours, which have the program in their command line too."""
+    group = {record(job)["holder"], record(job)["controller"]}
+    return group | {pid for pid in processes_with(str(path)) if parent_of(pid) in group and is_ours(pid)}
+
+
+def parent_of(pid):
+    with open(f"/proc/{pid}/stat") as file:
+        return int(file.read().rsplit(")", 1)[1].split()[1])
+
+
+def is_ours(pid):
+    return os.readlink(f"/proc/{pid}/exe").endswith("capstan")
+
+
+def assert_all_free(ports):
+    for port in ports:
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", port))
+
+
+def test_a_failure_while_no_controller_looks_is_seen_by_the_next(detach, program, record, tmp_path):
+    body = "import os, sys, time\nwhile not os.path.exists('go'): time.sleep(0.001)\nsys.exit(4)"
+    job = detach("--workers", 1, program(body))
+    os.kill(record(job)["controller"], signal.SIGSTOP)
+    (tmp_path / "go").touch()
+    os.kill(record(job)["controller"], signal.SIGKILL)
+    wait_until(lambda: record(job)["state"]["ended"], "the job ends")
+    assert (record(job)["exit_code"], record(job)["cause"]) == (4, "worker/0")
+
+
+def test_a_stop_that_was_asked_for_survives_a_controller(detach, run_capstan, program, record, shelf):
+    body = """
+import signal, time
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+print("ready", flush=True)
+time.sleep(60)
+"""
+    path = program(body)
+    job = detach("--workers", 1, path)
+    wait_until(lambda: "ready" in run_capstan("logs", job).stdout, "the task listens")
+    (shelf / job / "stop").touch()
+    wait_until(lambda: record(job)["state"].get("stop"), "the stop is seen")
+    kill_controller(job, record)
+    wait_until(lambda: record(job)["state"]["ended"], "the job ends")
+    assert record(job)["reason"] == "stopped by capstan stop"
+    wait_until(lambda: processes_with(str(path)) == [], "nothing is left")
+
+
+def test_a_signal_to_the_holder_stops_the_job_in_order(detach, program, record):
+    path = program(TRAINS)
+    job = detach("--ps", 1, "--workers", 1, path)
+    os.kill(record(job)["holder"], signal.SIGTERM)
+    wait_until(lambda: record(job)["state"]["ended"], "the job ends")
+    assert (record(job)["exit_code"], record(job)["reason"]) == (143, "stopped by SIGTERM")
+    wait_until(lambda: processes_with(str(path)) == [], "nothing is left")
+
+
+def test_nothing_outlives_the_holder(detach, run_capstan, program, record):
+    path = program(TRAINS)
+    job = detach("--ps", 1, "--workers", 1, path)
+    os.kill(record(job)["holder"], signal.SIGKILL)
+    wait_until(lambda: processes_with(str(path)) == [], "nothing is left")
+    assert record(job)["reason"] == "whoever held the tasks of this job was killed"
+    assert "stopped" in run_capstan("status", job).stdout
+
+
+def test_holder_and_controller_killed_at_once_leave_a_job_that_can_be_stopped(detach, run_capstan, program, record):
+    path = program(TRAINS)
+    job = detach("--ps", 1, "--workers", 1, path)
+    os.kill(record(job)["controller"], signal.SIGSTOP)
+    os.kill(record(job)["holder"], signal.SIGKILL)
+    os.kill(record(job)["controller"], signal.SIGKILL)
+    wait_until(lambda: processes_with(str(path)) == [], "nothing is left")
+    assert "lost" in run_capstan("status", job).stdout
+    assert "was killed" in run_capstan("stop", job).stdout
+
+
+def test_the_secret_stands_nowhere(detach, run_capstan, program, record, shelf, tmp_path):
+    body = """
+import os, time
+secret = os.pread(int(os.environ["CAPSTAN_SECRET_FD"]), 4096, 0)
+with open("secret.part", "wb") as file: file.write(secret)
+os.rename("secret.part", "secret")
+time.sleep(60)
+"""
+    path = program(body)
+    job = detach("--workers", 1, path)
+    wait_until((tmp_path / "secret").exists, "the task has the secret")
+    secret = (tmp_path / "secret").read_bytes()
+    assert len(secret) == 64
+    pids = processes_with(str(path))
+    assert len(pids) == 4  # holder, its keeper, controller, task
+    for pid in pids:
+        for name in ("environ", "cmdline"):
+            with open(f"/proc/{pid}/{name}", "rb") as file:
+                assert secret not in file.read()
+    run_capstan("stop", job)
+    for file in shelf.rglob("*"):
+        assert file.is_dir() or secret not in file.read_bytes()
+
+
+def test_several_jobs_in_the_background(detach, run_capstan, program, record):
+    jobs = [detach("--workers", 1, program(TRAINS)) for _ in range(3)]
+    for job in jobs:
+        wait_until(lambda job=job: step_of(record(job)) > 0, "it trains")
+    assert run_capstan("stop", *jobs[:2]).returncode == 0
+    states = {line["id"]: line["state"] for line in map(json.loads, run_capstan("jobs", "--json").stdout.splitlines())}
+    assert [states[job] for job in jobs] == ["stopped", "stopped", "running"]
