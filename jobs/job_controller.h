@@ -27,7 +27,7 @@ struct ControllerOptions {
   double server_grace = 10;  // the same for a ps that did not say so, and for those whom the chief
                              // has left behind
   double evaluator_grace = 60;  // the same for an evaluator
-  double chiefless = 1;         // how long all may wait for a chief that nobody is
+  double chiefless = 5;         // how long all may wait for a chief that nobody is
 };
 
 // All calls on the loop's thread.

@@ -263,14 +263,14 @@ const Rule kRules[] = {
      "end worker/0 0; end ps/0 3; +1", "exit 3; cause ps/0"},
     // Chiefs that never come.
     {"A job in which all wait for a chief is stopped", "ps 1; worker 2", "",
-     "waits worker/0 chief; waits worker/1 chief; +1.1",
+     "waits worker/0 chief; waits worker/1 chief; +5.1",
      "exit 1; says none is the chief; worker/0 stopped"},
     {"Waiting for a chief is allowed while one may come", "worker 2", "",
      "waits worker/1 chief; +100", "runs"},
     {"A worker that stops waiting in time goes on", "worker 1", "",
-     "waits worker/0 chief; +0.9; goes-on worker/0; +5", "runs"},
+     "waits worker/0 chief; +4.9; goes-on worker/0; +5", "runs"},
     {"A chief that ended without its work is named", "chief 1; worker 1", "",
-     "waits worker/0 chief; end chief/0 0; +1.1", "exit 1; says chief/0 ended already"},
+     "waits worker/0 chief; end chief/0 0; +5.1", "exit 1; says chief/0 ended already"},
     {"A chief that comes back is waited for", "chief 1; worker 1", "restart 1",
      "waits worker/0 chief; signal chief/0 9; +0.5", "runs; worker/0 running; chief/0 waiting"},
     // Stops at every state.

@@ -98,6 +98,15 @@ def test_saturate_cast_stays_inside_the_target(run):
     assert_same(run(lambda: tf.saturate_cast(tf.constant([5e9, -1.0]), tf.uint32)), [4294967040, 0])
 
 
+@pytest.mark.parametrize("dtype, most", [("float32", 2**63 - 2**39), ("float64", 2**63 - 2**10)])
+def test_saturate_cast_to_64_bits_stays_inside_them(run, dtype, most):
+    values = np.array([1e19, -1e19], dtype)
+    assert_same(run(lambda: tf.saturate_cast(tf.constant(values), tf.int64)), [most, -(2**63)])
+    assert_same(run(lambda: tf.saturate_cast(tf.constant(2 * values), tf.uint64)), [2 * most, 0])
+    whole = np.array([2**64 - 1, 5], np.uint64)
+    assert_same(run(lambda: tf.saturate_cast(tf.constant(whole), tf.int64)), [2**63 - 1, 5])
+
+
 @pytest.mark.parametrize("reduce", ["reduce_max", "reduce_min"])
 @pytest.mark.parametrize("count", [2, 9, 16, 33, 40000])
 def test_of_zeros_of_both_signs_the_last_is_the_extreme(run, reduce, count):

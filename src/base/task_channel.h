@@ -1,8 +1,8 @@
 #pragma once
 
-// What a task tells its launcher: step, loss, port, that it only serves, end and first error, as
-// JSON lines over the inherited end of a socket pair (CAPSTAN_TASK_FD). Without a launcher every
-// call does nothing.
+// What a task tells its launcher: step, loss, port, that it only serves, whom it waits for, end and
+// first error, as JSON lines over the inherited end of a socket pair (CAPSTAN_TASK_FD). Without a
+// launcher every call does nothing.
 
 #include <cstdint>
 #include <mutex>

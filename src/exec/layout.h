@@ -53,7 +53,7 @@ struct Layout {
   int value_of(const Node& node, int i) const { return first_value[size_t(node.id())] + i; }
 };
 
-// `inputs` empty of knowledge (unknown shapes) gives the dynamic layout.
+// Of inputs whose shapes are unknown nothing is foreseen: their users find room when they run.
 std::unique_ptr<Layout> make_layout(const Piece& piece, std::vector<Shape> inputs, RunContext& run,
                                     const ProgramOptions& options);
 

@@ -116,7 +116,6 @@ std::string_view BundleWriter::copy_chunk(const Tensor& tensor, size_t at) {
 }
 
 // The strings of a variable are never changed in place: what is read twice here stays the same.
-
 uint32_t BundleWriter::append_strings(const Tensor& tensor) {
   std::span<const std::string> strings(tensor.data<std::string>(), size_t(tensor.size()));
   StringHead head = encode_string_head(strings);

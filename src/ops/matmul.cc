@@ -229,10 +229,13 @@ struct BiasDims {
   int64_t outer = 1, channels = 1, inner = 1;
 };
 
+// Channels that come first have something behind them.
+int least_rank(bool channels_first) { return channels_first ? 3 : 2; }
+
 BiasDims bias_dims(const Node& node, const Shape& value, bool channels_first) {
-  if (value.rank() < 2) {
-    throw invalid_argument("{} (node '{}') needs a value of two or more dimensions, not {}",
-                           node.op(), node.name(), value);
+  if (value.rank() < least_rank(channels_first)) {
+    throw invalid_argument("{} (node '{}') needs a value of {} or more dimensions, not {}",
+                           node.op(), node.name(), least_rank(channels_first), value);
   }
   int axis = channels_first ? 1 : value.rank() - 1;
   BiasDims dims{.channels = value[axis]};
@@ -320,7 +323,8 @@ bool channels_first(const Node& node) {
 }
 
 void bias_add_shape(ShapeContext& c) {
-  Shape bias = c.with_rank(1, 1), value = c.with_rank_of_at_least(0, 2);
+  Shape bias = c.with_rank(1, 1);
+  Shape value = c.with_rank_of_at_least(0, least_rank(channels_first(c.node())));
   if (value.known_rank()) {
     int axis = channels_first(c.node()) ? 1 : value.rank() - 1;
     Shape channels = Shape{value[axis]};
@@ -334,7 +338,7 @@ void bias_add_shape(ShapeContext& c) {
 }
 
 void bias_add_grad_shape(ShapeContext& c) {
-  const Shape dy = c.with_rank_of_at_least(0, 2);
+  const Shape dy = c.with_rank_of_at_least(0, least_rank(channels_first(c.node())));
   if (!dy.known_rank()) return c.out(0, Shape{-1});
   c.out(0, Shape{dy[channels_first(c.node()) ? 1 : dy.rank() - 1]});
 }
