@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <limits>
 
 #include "graph/shape_context.h"
 
@@ -64,20 +65,33 @@ std::optional<std::vector<int64_t>> elements(const Value& value) {
   return out;
 }
 
+// Whether the language says what a number is as another type; what it leaves open is the kernel's.
+template <class To, class From>
+bool has_image(From x) {
+  if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To> &&
+                !std::is_same_v<To, bool>) {
+    const int bits = std::numeric_limits<To>::digits;
+    const double least = std::is_signed_v<To> ? -std::ldexp(1.0, bits) : 0;
+    return double(x) >= least && double(x) < std::ldexp(1.0, bits);
+  }
+  return true;
+}
+
 Value cast(const Tensor& from, DType dtype) {
   if (from.dtype() == dtype) return from;
   if (from.size() > kMaxElements) return std::nullopt;
   Tensor to(dtype, from.shape());
-  bool from_number = false;
+  bool from_number = false, known = true;
   bool to_number = visit_number(dtype, [&](auto* to_type) {
     using To = std::remove_pointer_t<decltype(to_type)>;
     from_number = visit_number(from.dtype(), [&](auto* from_type) {
       using From = std::remove_pointer_t<decltype(from_type)>;
-      std::transform(from.data<From>(), from.data<From>() + from.size(), to.data<To>(),
-                     [](From x) { return To(x); });
+      const From *first = from.data<From>(), *last = first + from.size();
+      known = std::all_of(first, last, [](From x) { return has_image<To>(x); });
+      if (known) std::transform(first, last, to.data<To>(), [](From x) { return To(x); });
     });
   });
-  return from_number && to_number ? Value(to) : std::nullopt;
+  return from_number && to_number && known ? Value(to) : std::nullopt;
 }
 
 // Parts joined along the first dimension, or stacked along a new one.

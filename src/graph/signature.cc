@@ -1,5 +1,6 @@
 #include "graph/signature.h"
 
+#include <algorithm>
 #include <optional>
 
 #include "base/error.h"
@@ -59,7 +60,8 @@ class Fitter {
     int64_t known = 0, lists = 0;
     for (const ArgType& type : types) {
       std::optional<int64_t> length = known_length(type);
-      known += length.value_or(0);
+      // A count beyond the inputs is one too many, however large it says it is.
+      known += std::clamp<int64_t>(length.value_or(0), 0, int64_t(inputs_.size()) + 1);
       lists += !length;
     }
     int64_t rest = int64_t(inputs_.size()) - known;

@@ -1,15 +1,23 @@
 #include "kernel/isa.h"
 
+#include <cpuid.h>
+
 #include "base/error.h"
 
 namespace capstan {
 namespace {
 
+// Not every compiler's __builtin_cpu_supports knows it.
+bool has_f16c() {
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  return __get_cpuid(1, &a, &b, &c, &d) && (c & bit_F16C);
+}
+
 // What Highway's targets of the same names may use: all of it must be there.
 bool has_avx2() {
   return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
          __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2") &&
-         __builtin_cpu_supports("f16c");
+         has_f16c();
 }
 
 bool has_avx512() {
