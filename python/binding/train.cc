@@ -196,8 +196,7 @@ void bind_channel(nb::module_& m) {
       .def("error", [](ChannelHandle& self, const std::string& code,
                        const std::string& message) { self.channel->error(code, message); })
       .def("serves", [](ChannelHandle& self, bool trained) { self.channel->serves(trained); })
-      .def("waits",
-           [](ChannelHandle& self, const std::string& whom) { self.channel->waits(whom); })
+      .def("waits", [](ChannelHandle& self, const std::string& whom) { self.channel->waits(whom); })
       .def("end", [](ChannelHandle& self) { self.channel->end(); })
       .def("end_at_exit", &end_at_exit);
 }

@@ -96,8 +96,8 @@ void TaskChannel::serves(bool trained) {
 
 void TaskChannel::waits(std::string_view whom) {
   std::lock_guard lock(mutex_);
-  send(fmt::format("{{\"event\":\"waits\",\"time\":{:.6f},\"for\":{}}}\n", now(),
-                   json_quote(whom)));
+  send(
+      fmt::format("{{\"event\":\"waits\",\"time\":{:.6f},\"for\":{}}}\n", now(), json_quote(whom)));
 }
 
 void TaskChannel::error(const Error& error) { this->error(code_name(error.code()), error.what()); }

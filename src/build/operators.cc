@@ -38,7 +38,7 @@ template <class Real>
 long double inside(long double limit) {
   const auto near = static_cast<Real>(limit);
   return std::abs(static_cast<long double>(near)) > std::abs(limit) ? std::nextafter(near, Real(0))
-                                                                     : near;
+                                                                    : near;
 }
 
 // The same limits as elements of `dtype`: a float next to 2^31 - 1 must not lie beyond it.

@@ -206,8 +206,8 @@ class TaskServer : public Server {
     return others;
   }
 
-  // What a task says of itself is so. What it heard of others fills gaps: those who have left cannot
-  // tell a task that came later.
+  // What a task says of itself is so. What it heard of others fills gaps: those who have left
+  // cannot tell a task that came later.
   void take_news(Told& told) {
     if (told.error) return;
     try {

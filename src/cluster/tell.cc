@@ -43,8 +43,7 @@ void tell(Transport& transport, std::vector<Told>& tasks, const Message& word,
   std::vector<std::jthread> threads;
   for (size_t i = 0; i < std::min(tasks.size(), kAtOnce); ++i) {
     threads.emplace_back([&] {
-      for (size_t at; (at = next++) < tasks.size();)
-        tell_one(transport, tasks[at], word, gone);
+      for (size_t at; (at = next++) < tasks.size();) tell_one(transport, tasks[at], word, gone);
     });
   }
 }

@@ -324,8 +324,7 @@ class LayoutMaker {
       const std::set<int>& takers = users[size_t(read.root)];
       bool shared = takers.size() > 1 || (is_integer(read.dtype) && any_kernel(takers));
       if (shared && step.kind == Step::Kind::kRead) step.kind = Step::Kind::kSharedRead;
-      if (is_integer(read.dtype) && later.contains(read.root))
-        step.kind = Step::Kind::kCopyRead;
+      if (is_integer(read.dtype) && later.contains(read.root)) step.kind = Step::Kind::kCopyRead;
     }
   }
 

@@ -90,8 +90,7 @@ void check_input_rank(const Node& node, int i, const Shape& shape) {
 }
 
 void infer_shapes(ShapeContext& context) {
-  for (int i = 0; i < context.inputs(); ++i)
-    check_input_rank(context.node(), i, context.in(i));
+  for (int i = 0; i < context.inputs(); ++i) check_input_rank(context.node(), i, context.in(i));
   if (context.node().def().shape) context.node().def().shape(context);
 }
 

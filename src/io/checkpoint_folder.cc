@@ -37,8 +37,8 @@ int64_t step_of(std::string_view prefix) {
   std::string_view digits = prefix.substr(prefix.rfind('-') + 1);
   int64_t step = -1;
   auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), step);
-  bool good = digits.size() < prefix.size() && error == std::errc() &&
-              end == digits.data() + digits.size();
+  bool good =
+      digits.size() < prefix.size() && error == std::errc() && end == digits.data() + digits.size();
   return good ? step : -1;
 }
 

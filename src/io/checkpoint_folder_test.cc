@@ -75,8 +75,11 @@ TEST_F(CheckpointFolderTest, EveryCutOfTheStateFileLeadsToAWholeCheckpoint) {
 }
 
 TEST_F(CheckpointFolderTest, AStateFileThatIsNoTextIsNamedWithTheCheckpointInItsPlace) {
-  for (const std::string& text : {std::string("\x7f\x00\xff\x01" "ELF", 7), std::string(4096, '\0'),
-                                  std::string("model_checkpoint_path: 3"), std::string("")}) {
+  for (const std::string& text :
+       {std::string("\x7f\x00\xff\x01"
+                    "ELF",
+                    7),
+        std::string(4096, '\0'), std::string("model_checkpoint_path: 3"), std::string("")}) {
     files_.put("/m/checkpoint", text);
     expect_used("/m/model-11", "/m/checkpoint", false);
   }

@@ -16,8 +16,7 @@ bool has_f16c() {
 // What Highway's targets of the same names may use: all of it must be there.
 bool has_avx2() {
   return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-         __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2") &&
-         has_f16c();
+         __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2") && has_f16c();
 }
 
 bool has_avx512() {

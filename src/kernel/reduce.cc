@@ -98,8 +98,8 @@ HWY_INLINE T join_lanes(hn::Vec<hn::ScalableTag<T>> v) {
   return lanes[0];
 }
 
-// Of zeros of both signs the last is the extreme, as in TensorFlow; lanes do not know their order. A
-// variable may have changed since a zero was seen: there may be none any more.
+// Of zeros of both signs the last is the extreme, as in TensorFlow; lanes do not know their order.
+// A variable may have changed since a zero was seen: there may be none any more.
 template <class T>
 T last_zero(const T* in, int64_t n) {
   while (n > 1 && in[n - 1] != 0) --n;

@@ -71,9 +71,9 @@ void Handshake::on_record(uint8_t kind, std::string_view body) {
     uint8_t code = uint8_t(body[0]);
     bool known = code == uint8_t(Code::kUnauthenticated) || code == uint8_t(Code::kUnavailable) ||
                  code == uint8_t(Code::kFailedPrecondition);
-    throw Error(known ? Code(code) : Code::kUnavailable,
-                fmt::format("{} refused the connection: {}", peer_text(),
-                            printable(body.substr(1))));
+    throw Error(
+        known ? Code(code) : Code::kUnavailable,
+        fmt::format("{} refused the connection: {}", peer_text(), printable(body.substr(1))));
   }
   if (state_ == State::kHello && kind == kHelloRecord) return on_hello(body);
   if (state_ == State::kProof && kind == kProofRecord) return on_proof(body);

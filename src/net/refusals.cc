@@ -21,9 +21,9 @@ void Refusals::begin_period() {
 void Refusals::end_period() {
   quiet_ = false;
   if (untold_ == 0) return;
-  tell_(Error(last_->code(),
-              fmt::format("{} (one of {} within {} s)", last_->message(), std::exchange(untold_, 0),
-                          double(period_.count()) / 1000)));
+  tell_(
+      Error(last_->code(), fmt::format("{} (one of {} within {} s)", last_->message(),
+                                       std::exchange(untold_, 0), double(period_.count()) / 1000)));
   begin_period();
 }
 

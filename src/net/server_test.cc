@@ -177,8 +177,8 @@ TEST(Refusals, TheNextLineSaysHowManyThereWere) {
     for (int i = 0; i < 8; ++i) refusals.add(unavailable("stranger {} left", i));
   });
   loop.run();
-  EXPECT_THAT(told, testing::ElementsAre("stranger 0 left",
-                                         "stranger 7 left (one of 7 within 0.02 s)"));
+  EXPECT_THAT(told,
+              testing::ElementsAre("stranger 0 left", "stranger 7 left (one of 7 within 0.02 s)"));
 }
 
 TEST(Server, NamesAPortThatIsInUse) {

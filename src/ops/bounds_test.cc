@@ -51,16 +51,21 @@ TEST_F(Bounds, ConcatOffsetTakesShapesOfOneLengthThatDifferAlongTheAxisAlone) {
   const Tensor first = Tensor::of<int32_t>({3}, {2, 3, 4}), shorter = Tensor::of<int32_t>({1}, {2}),
                other = Tensor::of<int32_t>({3}, {2, 5, 9});
   for (const Tensor& second : {shorter, other}) {
-    EXPECT_THAT(message_of([&] { run("ConcatOffset", {axis, first, second}); }),
+    EXPECT_THAT(message_of([&] {
+                  run("ConcatOffset", {axis, first, second});
+                }),
                 HasSubstr("differ besides axis 1"));
   }
 }
 
 TEST_F(Bounds, AQueueIsNoVariable) {
-  const Tensor queue = handle("FIFOQueue", {{"component_types", std::vector<DType>{DType::kFloat}}});
+  const Tensor queue =
+      handle("FIFOQueue", {{"component_types", std::vector<DType>{DType::kFloat}}});
   std::vector<Output> inputs = {handle_, graph.constant(Tensor::scalar<std::string>("x"))};
   Node& assign = graph.add_node("Assign", inputs);
-  EXPECT_THAT(message_of([&] { run(assign, {queue, Tensor::scalar<std::string>("x")}); }),
+  EXPECT_THAT(message_of([&] {
+                run(assign, {queue, Tensor::scalar<std::string>("x")});
+              }),
               HasSubstr("needs a variable as its input 0"));
 }
 

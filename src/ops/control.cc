@@ -32,8 +32,9 @@ constexpr OpDef kControlTrigger = {
 };
 
 void unset_argument(KernelContext& c) {
-  throw invalid_argument("'{}' stands for a value that comes into a piece of a plan, which this is not",
-                         c.node().name());
+  throw invalid_argument(
+      "'{}' stands for a value that comes into a piece of a plan, which this is not",
+      c.node().name());
 }
 
 constexpr OpDef kArg = {

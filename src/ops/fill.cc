@@ -60,9 +60,7 @@ void ones_like_kernel(KernelContext& c) {
   std::fill_n(out.data<T>(), out.size(), T(1));
 }
 
-void zeros_like_kernel(KernelContext& c) {
-  fill_zero(c.out(0, c.in(0).shape()));
-}
+void zeros_like_kernel(KernelContext& c) { fill_zero(c.out(0, c.in(0).shape())); }
 
 constexpr OpDef kZerosLike = {
     .name = "ZerosLike",

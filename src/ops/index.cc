@@ -89,9 +89,7 @@ void gather_along(KernelContext& c, int64_t wanted_axis, int64_t wanted_batch) {
 
 void gather_kernel(KernelContext& c) { gather_along(c, 0, 0); }
 
-void gather_v2_kernel(KernelContext& c) {
-  gather_along(c, int_at(c.in(2), 0), c.state<int64_t>());
-}
+void gather_v2_kernel(KernelContext& c) { gather_along(c, int_at(c.in(2), 0), c.state<int64_t>()); }
 
 void gather_v2_shape(ShapeContext& c) {
   const Shape params = c.with_rank_of_at_least(0, 1), &indices = c.in(1);

@@ -90,7 +90,9 @@ void restore(KernelContext& c) {
 constexpr OpDef kRestoreV2 = {
     .name = "RestoreV2",
     .doc = "Reads tensors out of a bundle.",
-    .inputs = {{"prefix", "string", 0}, {"tensor_names", "string", 1}, {"shape_and_slices", "string", 1}},
+    .inputs = {{"prefix", "string", 0},
+               {"tensor_names", "string", 1},
+               {"shape_and_slices", "string", 1}},
     .outputs = {{"tensors", "dtypes"}},
     .attrs = {{"dtypes", "list(type)>=1"}},
     .shape = unknown_shape,

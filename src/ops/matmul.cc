@@ -51,8 +51,7 @@ void whole_product(KernelContext&, const MatMulState& s, int64_t m, int64_t n, i
       T factor = s.transpose_a ? x[p * m + i] : x[i * k + p];
       for (int64_t j = 0; j < n; ++j)
         z[i * n + j] = wrapping_add(
-            z[i * n + j],
-            wrapping_multiply(factor, s.transpose_b ? y[j * k + p] : y[p * n + j]));
+            z[i * n + j], wrapping_multiply(factor, s.transpose_b ? y[j * k + p] : y[p * n + j]));
     }
   }
 }

@@ -122,15 +122,13 @@ void dequeue(KernelContext& c) {
 
 void dequeue_many(KernelContext& c) {
   begin_waiting(c, [&] {
-    queue_of_outputs(c)->dequeue_many(c.scalar<int32_t>(1), false, &c.cancellation(),
-                                      hand_out(c));
+    queue_of_outputs(c)->dequeue_many(c.scalar<int32_t>(1), false, &c.cancellation(), hand_out(c));
   });
 }
 
 void dequeue_up_to(KernelContext& c) {
   begin_waiting(c, [&] {
-    queue_of_outputs(c)->dequeue_many(c.scalar<int32_t>(1), true, &c.cancellation(),
-                                      hand_out(c));
+    queue_of_outputs(c)->dequeue_many(c.scalar<int32_t>(1), true, &c.cancellation(), hand_out(c));
   });
 }
 

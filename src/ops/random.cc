@@ -33,9 +33,7 @@ Philox stream_for(KernelContext& c, uint64_t blocks) {
   return stream;
 }
 
-void shape_from_input(ShapeContext& c) {
-  c.out(0, c.in_as_shape(0).value_or(Shape::unknown()));
-}
+void shape_from_input(ShapeContext& c) { c.out(0, c.in_as_shape(0).value_or(Shape::unknown())); }
 
 using Fill = void (*)(const Philox&, Tensor&, ThreadPool&);
 

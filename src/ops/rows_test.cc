@@ -9,8 +9,8 @@
 #include "graph/gradients.h"
 #include "graph/graph.h"
 #include "ops/catalog.h"
-#include "ops/test_interpreter.h"
 #include "ops/sample.h"
+#include "ops/test_interpreter.h"
 
 namespace capstan {
 namespace {

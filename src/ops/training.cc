@@ -142,8 +142,11 @@ constexpr OpDef kApplyGradientDescent = {
 constexpr OpDef kApplyMomentum = {
     .name = "ApplyMomentum",
     .doc = "accum = accum * momentum + grad; var -= lr * accum",
-    .inputs =
-        {{"var", "Ref(T)"}, {"accum", "Ref(T)"}, {"lr", "T", 0}, {"grad", "T"}, {"momentum", "T", 0}},
+    .inputs = {{"var", "Ref(T)"},
+               {"accum", "Ref(T)"},
+               {"lr", "T", 0},
+               {"grad", "T"},
+               {"momentum", "T", 0}},
     .outputs = {{"out", "Ref(T)"}},
     .attrs = {{"T", kRealTypes},
               {"use_locking", "bool", "false"},

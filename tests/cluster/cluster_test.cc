@@ -138,9 +138,11 @@ TEST_P(Cluster, WrongSizesFromAWorkerAreAnErrorAndTheServerLivesOn) {
   const Tensor bad_ids = Tensor::of<int32_t>({3}, {1, 99, 0});
   const Tensor most = Tensor::of<int64_t>({1}, {INT64_MAX});
   for (const Output& hazard : hazards) {
-    EXPECT_THAT([&] { session.run({{x, rows}, {ids, bad_ids}, {sizes, most}}, {hazard}); },
-                ::testing::Throws<Error>(
-                    ::testing::Property(&Error::code, Code::kInvalidArgument)))
+    EXPECT_THAT(
+        [&] {
+          session.run({{x, rows}, {ids, bad_ids}, {sizes, most}}, {hazard});
+        },
+        ::testing::Throws<Error>(::testing::Property(&Error::code, Code::kInvalidArgument)))
         << hazard.name();
     EXPECT_EQ(*session.run({{x, rows}}, {good})[0].data<float>(), -1);
   }
@@ -169,8 +171,7 @@ TEST(Pieces, OfAPeerWithAttrsOutOfBoundsAreRefused) {
   for (const auto& [op, attr, value] : bad) {
     const std::string piece = piece_of_one_node(op, attr, value);
     EXPECT_THAT([&] { decode_piece(piece, standard_catalog()); },
-                ::testing::Throws<Error>(
-                    ::testing::Property(&Error::code, Code::kInvalidArgument)))
+                ::testing::Throws<Error>(::testing::Property(&Error::code, Code::kInvalidArgument)))
         << op;
   }
 }

@@ -37,8 +37,8 @@ T draw_whole(Choices& choices) {
 void draw_element(Tensor& t, int64_t i, Choices& choices) {
   switch (t.dtype()) {
     case DType::kString:
-      t.data<std::string>()[i] =
-          choices.of<std::string>({"", "a", "b", std::string(1, '\0'), "loss", std::string(40, 'x')});
+      t.data<std::string>()[i] = choices.of<std::string>(
+          {"", "a", "b", std::string(1, '\0'), "loss", std::string(40, 'x')});
       return;
     case DType::kBool: t.data<bool>()[i] = choices.below(2); return;
     case DType::kFloat: t.data<float>()[i] = draw_real<float>(choices); return;
@@ -52,7 +52,9 @@ void draw_element(Tensor& t, int64_t i, Choices& choices) {
     case DType::kInt32: t.data<int32_t>()[i] = draw_whole<int32_t>(choices); return;
     case DType::kUInt64: t.data<uint64_t>()[i] = draw_whole<uint64_t>(choices); return;
     case DType::kInt64: t.data<int64_t>()[i] = draw_whole<int64_t>(choices); return;
-    case DType::kComplex64: t.data<std::complex<float>>()[i] = {draw_real<float>(choices), 1}; return;
+    case DType::kComplex64:
+      t.data<std::complex<float>>()[i] = {draw_real<float>(choices), 1};
+      return;
     default: return;
   }
 }
@@ -81,7 +83,8 @@ Shape draw_shape(Choices& choices) {
   if (choices.one_in(48)) return Shape{0, int64_t(1) << 40, int64_t(1) << 30};
   Shape shape;
   const uint64_t rank = choices.below(6);
-  for (uint64_t i = 0; i < rank; ++i) shape.push_back(choices.of<int64_t>({2, 3, 1, 0, 5, 2, 3, 17}));
+  for (uint64_t i = 0; i < rank; ++i)
+    shape.push_back(choices.of<int64_t>({2, 3, 1, 0, 5, 2, 3, 17}));
   for (int i = 0; shape.elements() > 4096; ++i) shape[i] = 1;
   return shape;
 }
@@ -97,7 +100,8 @@ Shape draw_related(const Shape& base, Choices& choices) {
       if (shape.rank() > 0) shape[int(choices.below(uint64_t(shape.rank())))] = 1;
       return shape;
     case 4:
-      if (shape.rank() > 0 && shape.elements() < 1024) ++shape[int(choices.below(uint64_t(shape.rank())))];
+      if (shape.rank() > 0 && shape.elements() < 1024)
+        ++shape[int(choices.below(uint64_t(shape.rank())))];
       return shape;
     case 5: return base.rank() > 0 ? Shape(base.dims().subspan(1)) : base;
     default: return base;
@@ -192,7 +196,8 @@ class RowDrawer {
   bool is_inferred(const AttrDef& attr) const {
     for (const ArgDef& arg : def_.inputs) {
       const ArgType type = arg_type(def_, arg);
-      if (type.type_attr == attr.name || type.list_attr == attr.name || type.count_attr == attr.name)
+      if (type.type_attr == attr.name || type.list_attr == attr.name ||
+          type.count_attr == attr.name)
         return true;
     }
     return false;
@@ -212,7 +217,8 @@ class RowDrawer {
   }
 
   void change(Tensor& value) {
-    const DType dtype = choices_.one_in(8) ? kTypes[choices_.below(std::size(kTypes))] : value.dtype();
+    const DType dtype =
+        choices_.one_in(8) ? kTypes[choices_.below(std::size(kTypes))] : value.dtype();
     const Shape shape = choices_.below(2) ? value.shape() : draw_related(value.shape(), choices_);
     if (dtype_size(dtype) > 0) value = draw_tensor(dtype, shape, choices_);
   }
@@ -263,9 +269,9 @@ class RowDrawer {
     const bool old = dtype == DType::kString, queue = choices_.below(2);
     Output made;
     if (queue) {
-      made = drawn_.graph.add(old ? "FIFOQueue" : "FIFOQueueV2", {},
-                              {{"component_types", std::vector<DType>{DType::kFloat}},
-                               {"capacity", int64_t(2)}});
+      made = drawn_.graph.add(
+          old ? "FIFOQueue" : "FIFOQueueV2", {},
+          {{"component_types", std::vector<DType>{DType::kFloat}}, {"capacity", int64_t(2)}});
     } else {
       made = drawn_.graph.add(old ? "ConditionalAccumulator" : "ResourceConditionalAccumulator", {},
                               {{"dtype", DType::kFloat}, {"shape", draw_knowledge({2}, choices_)}});

@@ -181,7 +181,8 @@ class Checker {
     }
     for (size_t k = 0; k < values.size(); ++k) {
       const int i = fetches_[k].index;
-      const Shape &early = node_.output_shape(i), &late = shapes[size_t(i)], &made = values[k].shape();
+      const Shape &early = node_.output_shape(i), &late = shapes[size_t(i)],
+                  &made = values[k].shape();
       if (values[k].dtype() == node_.output_type(i) && early.compatible_with(made) &&
           late.compatible_with(made))
         continue;
