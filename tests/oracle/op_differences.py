@@ -53,6 +53,7 @@ DELIBERATE |= {
     ("SplitV", "", "fed: InvalidArgumentError, not ["): STRICT,
     ("Fill", "", "fed: InvalidArgumentError, not ["): STRICT,
     ("Tile", "4611686018427387904", "fed: InvalidArg"): "a product that overflows is no size",
+    ("BiasAddGrad", "float[3,4] data_format=NCHW", "fed: InvalidArg"): "refused as where its shape is known",
 }
 
 
