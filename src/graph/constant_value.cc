@@ -285,8 +285,10 @@ class Evaluator {
     if (op == "Minimum") return std::min(a, b);
     if (op == "FloorDiv" || op == "FloorMod") {
       if (b == 0 || b == -1) return std::nullopt;
-      int64_t floor = a / b - (a % b != 0 && (a < 0) != (b < 0));
-      return op == "FloorDiv" ? floor : a - floor * b;
+      const int64_t rest = a % b;
+      const bool apart = rest != 0 && (rest < 0) != (b < 0);  // the rest has the sign of b
+      if (op == "FloorDiv") return a / b - apart;
+      return apart ? rest + b : rest;
     }
     return __builtin_add_overflow(a, b, &out) ? std::nullopt : std::optional(out);
   }

@@ -277,6 +277,8 @@ class SliceReader {
   }
 
   void set_steps() {
+    if (!x_.fully_defined()) return;
+    x_.elements();  // a shape that is only said may be larger than any tensor's
     Window& w = out_.window;
     w.rank = x_.rank();
     int64_t step = 1;
