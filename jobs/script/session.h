@@ -1,0 +1,69 @@
+#pragma once
+
+// What a running script has: tables, variables, paths, the place where its training jobs run, and
+// whoever listens. Nothing here knows a terminal.
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "jobs/report.h"
+#include "jobs/script/engine.h"
+#include "jobs/script/paths.h"
+
+namespace capstan::script {
+
+// What training jobs need of wherever they run.
+struct Capacity {
+  int cores = 0;
+  int64_t free_memory = 0;  // bytes
+};
+
+class JobRunner {
+ public:
+  virtual ~JobRunner() = default;
+  virtual Capacity capacity() const = 0;
+  // Runs the job to its end; nothing of it is left then. From any thread, stop() ends it in order.
+  virtual jobs::JobReport run(const jobs::JobSpec& spec, jobs::JobObserver& observer) = 0;
+  virtual void stop() = 0;
+  // The interpreter for PYTHON_ENV: a venv, a conda environment, a path, or nothing. Throws
+  // InvalidArgument for one whose Python version the extension does not fit. `said` gets a warning
+  // where a name was not found (and where it was looked for).
+  virtual std::string find_python(const std::string& env, bool required,
+                                  const std::function<void(std::string_view)>& said) const = 0;
+  virtual std::string python_path() const = 0;
+};
+
+class ScriptListener {
+ public:
+  virtual ~ScriptListener() = default;
+  virtual void result(const std::string& table, const Rows& rows) = 0;
+  // A line of a task of a training job, or of the script layer itself.
+  virtual void log(std::string_view line) = 0;
+  virtual void note(std::string_view text) = 0;
+  virtual void progress(std::string_view text) = 0;  // replaces the one before
+};
+
+class Session {
+ public:
+  Session(Engine& engine, JobRunner& jobs, Paths paths, ScriptListener& listener);
+
+  Engine& engine;
+  JobRunner& jobs;
+  const Paths paths;
+  ScriptListener& listener;
+  std::string owner;     // the user's name
+  std::string group_id;  // a UUID of this run
+  std::string last_table;
+
+  // A name for a table that nobody named.
+  std::string fresh_name();
+
+ private:
+  int names_ = 0;
+};
+
+}  // namespace capstan::script
