@@ -17,6 +17,7 @@
 #include "jobs/script/model_draft.h"
 #include "jobs/script/scratch_folder.h"
 #include "jobs/script/session.h"
+#include "jobs/script/words.h"
 
 namespace capstan::script {
 namespace {
@@ -83,7 +84,8 @@ void check_capacity(const AlgorithmCall& call, const DtfPlan& plan) {
 }
 
 void write_data(const AlgorithmCall& call, DtfPlan& plan) {
-  const std::string format = either(call, "fileFormat", "fitParam.0.fileFormat", &Options::text);
+  const std::string format =
+      lower(either(call, "fileFormat", "fitParam.0.fileFormat", &Options::text));
   plan.shards = call.session.engine.write_shards(call.table, format, plan.folder + "/data");
   CAPSTAN_CHECK(plan.shards.size() == size_t(plan.workers));
   int64_t rows = 0;
@@ -119,7 +121,7 @@ void say_resume(const AlgorithmCall& call, const ModelDraft& draft) {
 
 std::string meta_json(const AlgorithmCall& call, const DtfPlan& plan, const TrainingInfo& info) {
   Json parameters = Json::object(), schema = Json::array();
-  for (const auto& [key, value] : call.options.below("")) parameters[key] = value;
+  for (const auto& [key, value] : call.options.all()) parameters[key] = value;
   for (const Column& column : call.session.engine.columns(call.table)) {
     schema.push_back({{"name", column.name}, {"type", column.type}});
   }
@@ -160,12 +162,10 @@ void publish(const AlgorithmCall& call, const DtfPlan& plan, const TrainingInfo&
                             plan.chief));
 }
 
-// The tables are there whatever happens; a failed run shows its own, since nobody else will.
-void leave_tables(const AlgorithmCall& call, const Rows& result, const TrainingInfo& info,
-                  bool show) {
+// They are there whatever happens.
+void leave_tables(const AlgorithmCall& call, const Rows& result, const TrainingInfo& info) {
   call.session.engine.define(kTrainingInfo, info.rows());
   call.session.engine.define(call.result, result);
-  if (show) call.session.listener.result(call.result, result);
 }
 
 jobs::JobReport run_job(const AlgorithmCall& call, const DtfPlan& plan, const jobs::JobSpec& spec,
@@ -180,7 +180,7 @@ jobs::JobReport run_job(const AlgorithmCall& call, const DtfPlan& plan, const jo
   try {
     return call.session.jobs.run(spec, watch);
   } catch (const Error& error) {
-    leave_tables(call, result_rows(plan), info, /*show=*/true);
+    leave_tables(call, result_rows(plan), info);
     throw error_at(call.place, error);
   }
 }
@@ -198,11 +198,11 @@ void train_in(const AlgorithmCall& call, const std::string& run, DtfPlan& plan) 
   const jobs::JobReport report = run_job(call, plan, spec, info, draft);
   const Rows result = result_rows(report.tasks);
   if (report.exit_code != 0) {
-    leave_tables(call, result, info, /*show=*/true);
+    leave_tables(call, result, info);
     throw error_at(call.place, failure_of(report));
   }
   publish(call, plan, info, draft);
-  leave_tables(call, result, info, /*show=*/false);
+  leave_tables(call, result, info);
 }
 
 }  // namespace
