@@ -1,7 +1,8 @@
 #pragma once
 
-// What a trained model is for: DTF's `predict`, a table with the model's answers beside its columns,
-// and `register`, a SQL function of them. The graph runs in this process; no Python is started.
+// What a trained model is for: DTF's `predict`, a table with the model's answers beside its
+// columns, and `register`, a SQL function of them. The graph runs in this process; no Python is
+// started.
 
 #include <span>
 
