@@ -5,8 +5,9 @@
 //
 // Paths that arrive here were allowed by the script layer. Engines refuse SQL that reaches files,
 // settings or extensions by itself. Names are SQL identifiers without quotes; engines quote them.
-// What fails is thrown as Error: InvalidArgument for bad SQL (with the place inside the text where
-// the engine knows it), NotFound for a missing table, DataLoss for a damaged file (file and line).
+// What fails is thrown as Error: InvalidArgument for bad SQL (a SqlError, jobs/script/sql_error.h,
+// where the engine knows the place inside the text), NotFound for a missing table, DataLoss for a
+// damaged file (file and line).
 
 #include <cstdint>
 #include <functional>

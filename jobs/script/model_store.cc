@@ -27,7 +27,8 @@ std::vector<std::string> names_in(const std::string& dir) {
 }
 
 std::optional<ModelVersion> version_at(std::string folder, std::optional<int> number) {
-  ModelVersion version{.number = number, .folder = std::move(folder), .parts = {}, .meta_folder = {}};
+  ModelVersion version{
+      .number = number, .folder = std::move(folder), .parts = {}, .meta_folder = {}};
   version.meta_folder = join_path(version.folder, "meta");
   for (const std::string& name : names_in(join_path(version.folder, "model"))) {
     if (auto part = plain_number(name); part && *part >= 0) version.parts.push_back(*part);

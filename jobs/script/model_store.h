@@ -12,10 +12,10 @@
 namespace capstan::script {
 
 struct ModelVersion {
-  std::optional<int> number;   // none: kept without versions
-  std::string folder;          // "<path>/_model_3", or <path>
-  std::vector<int> parts;      // the indices below model/, ascending: of DTF the chief's alone
-  std::string meta_folder;     // may be absent: models of other makers have none
+  std::optional<int> number;  // none: kept without versions
+  std::string folder;         // "<path>/_model_3", or <path>
+  std::vector<int> parts;     // the indices below model/, ascending: of DTF the chief's alone
+  std::string meta_folder;    // may be absent: models of other makers have none
 
   std::string model(int part) const { return folder + "/model/" + std::to_string(part); }
   std::string model() const { return model(parts.front()); }

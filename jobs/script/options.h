@@ -47,9 +47,13 @@ class Options {
   bool has(std::string_view key) const;  // given, not by standard
   // Those that begin with "fitParam.0.", without that beginning.
   std::vector<std::pair<std::string, std::string>> below(std::string_view prefix) const;
+  // All that were given, their keys spelled as declared.
+  std::vector<std::pair<std::string, std::string>> all() const;
   const Place& place_of(std::string_view key) const;  // of the statement if it is not given
 
  private:
+  const Option* find(std::string_view key) const;
+
   std::vector<Option> given_;
   std::span<const OptionDef> known_;
   Place statement_;

@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/error.h"
 
@@ -31,5 +32,7 @@ struct Place {
 Error error_at(const Place& place, Code code, std::string_view message);
 // The same with the code and message of an error that came from below.
 Error error_at(const Place& place, const Error& error);
+// Whether the error begins with a place of the same source already.
+bool tells_place(const Error& error, const Place& place);
 
 }  // namespace capstan::script

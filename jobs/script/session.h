@@ -3,7 +3,10 @@
 // What a running script has: tables, variables, paths, the place where its training jobs run, and
 // whoever listens. Nothing here knows a terminal.
 
+#include <atomic>
+#include <ctime>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -13,6 +16,7 @@
 #include "jobs/report.h"
 #include "jobs/script/engine.h"
 #include "jobs/script/paths.h"
+#include "jobs/script/variables.h"
 
 namespace capstan::script {
 
@@ -47,6 +51,9 @@ class ScriptListener {
   virtual void progress(std::string_view text) = 0;  // replaces the one before
 };
 
+// Of tables that nobody named.
+constexpr std::string_view kFreshNamePrefix = "__table_";
+
 class Session {
  public:
   Session(Engine& engine, JobRunner& jobs, Paths paths, ScriptListener& listener);
@@ -58,12 +65,24 @@ class Session {
   std::string owner;     // the user's name
   std::string group_id;  // a UUID of this run
   std::string last_table;
+  std::string jobs_dir;                // where `!show jobs` and `!kill` look: jobs/job_shelf.h
+  bool allow_shell = false;            // `set x=`…` where type="shell"`
+  std::function<std::time_t()> clock;  // for ${today} and its like
+  // Those that outlive a script: `--set day=…`, and `set … where scope="session"`.
+  Variables variables;
+  // `connect jdbc where … as db1`, by "jdbc.db1".
+  std::map<std::string, KeyValues> connections;
 
-  // A name for a table that nobody named.
+  // A name for a table that nobody named. `!show tables` leaves such tables out.
   std::string fresh_name();
+
+  // From any thread: the statement that runs ends soon with Cancelled, and no other one begins.
+  void stop();
+  bool stopped() const { return stopped_; }
 
  private:
   int names_ = 0;
+  std::atomic<bool> stopped_ = false;
 };
 
 }  // namespace capstan::script

@@ -18,6 +18,9 @@ struct Column {
 // Null, or a value; what is neither a number nor a truth value is text, nested values as JSON.
 using Cell = std::variant<std::monostate, bool, int64_t, double, std::string>;
 
+// As people see it; null is empty.
+std::string cell_text(const Cell& cell);
+
 struct Rows {
   std::vector<Column> columns;
   std::vector<std::vector<Cell>> rows;

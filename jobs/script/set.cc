@@ -1,0 +1,89 @@
+#include <fmt/format.h>
+
+#include <array>
+#include <cstdio>
+
+#include "jobs/script/run.h"
+#include "jobs/script/words.h"
+
+namespace capstan::script {
+namespace {
+
+constexpr size_t kLongestAnswer = 1 << 20;  // of a command of the shell
+
+constexpr OptionDef kOptions[] = {
+    {"type", OptionType::kChoice, "text",
+     "What the value is; defaultParam: it holds unless the variable has one.",
+     "text|defaultParam|sql|conf|shell"},
+    {"mode", OptionType::kChoice, "runtime", "Of sql: it runs where it stands, in both.",
+     "runtime|compile"},
+    {"scope", OptionType::kChoice, "request", "session: it outlives the script.",
+     "request|session"},
+    {"visibility", OptionType::kChoice, "all", "un_select: selects leave its template as written.",
+     "all|un_select"},
+};
+
+// The first cell of the first row, as text.
+std::string answer_of(const Here& here, const Text& query) {
+  const Rows rows =
+      here.with_sql(query, [&](std::string_view sql) { return here.session.engine.query(sql, 1); });
+  const bool any = !rows.rows.empty() && !rows.rows[0].empty();
+  return any ? cell_text(rows.rows[0][0]) : std::string();
+}
+
+std::string read_all(FILE* pipe) {
+  std::string out;
+  std::array<char, 4096> buffer;
+  while (size_t size = fread(buffer.data(), 1, buffer.size(), pipe)) {
+    if (out.size() < kLongestAnswer) out.append(buffer.data(), size);
+  }
+  return out;
+}
+
+std::string shell_answer(const Here& here, const Text& command) {
+  if (!here.session.allow_shell) {
+    throw error_at(here.place(command), Code::kPermissionDenied,
+                   "scripts may not run commands of the shell here");
+  }
+  FILE* pipe = popen(here.text(command).c_str(), "r");
+  if (!pipe) throw error_at(here.place(command), Code::kUnavailable, "the shell does not start");
+  const std::string out = read_all(pipe);
+  const int status = pclose(pipe);
+  if (status != 0) {
+    throw error_at(here.place(command), Code::kAborted,
+                   fmt::format("the command ended with status {}", status));
+  }
+  return std::string(trimmed(out));
+}
+
+void assign(const Here& here, const std::string& name, Variable value, bool session_wide) {
+  if (!session_wide) {
+    here.run.variables[name] = std::move(value);
+    return;
+  }
+  here.run.variables.erase(name);
+  here.session.variables[name] = std::move(value);
+}
+
+}  // namespace
+
+void execute(const Here& here, const SetStatement& statement) {
+  const Options options = here.options(statement.options, kOptions);
+  const std::string& name = statement.name.text;
+  const std::string type = lower(options.text("type"));
+  if (type == "conf") {
+    here.session.listener.note(
+        fmt::format("{}: {} is a setting of another engine, and changes nothing here",
+                    here.place().text(), name));
+    return;
+  }
+  if (type == "defaultparam" && here.run.templates().find(name)) return;
+  Variable value;
+  value.in_select = !same_word(options.text("visibility"), "un_select");
+  value.text = type == "sql"     ? answer_of(here, statement.value)
+               : type == "shell" ? shell_answer(here, statement.value)
+                                 : here.text(statement.value);
+  assign(here, name, std::move(value), same_word(options.text("scope"), "session"));
+}
+
+}  // namespace capstan::script
