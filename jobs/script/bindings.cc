@@ -4,16 +4,10 @@
 #include <charconv>
 
 #include "base/error.h"
+#include "jobs/script/words.h"
 
 namespace capstan::script {
 namespace {
-
-std::string_view trimmed(std::string_view text) {
-  constexpr std::string_view kBlanks = " \t\r\n";
-  const size_t first = text.find_first_not_of(kBlanks);
-  if (first == text.npos) return {};
-  return text.substr(first, text.find_last_not_of(kBlanks) - first + 1);
-}
 
 // Cut at commas that no bracket encloses.
 std::vector<std::string_view> pieces(std::string_view text) {

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <array>
 
+#include "jobs/script/columns.h"
 #include "jobs/script/model_function.h"
 #include "jobs/script/model_store.h"
-#include "jobs/script/names.h"
 #include "jobs/script/session.h"
 
 namespace capstan::script {
@@ -54,25 +54,13 @@ void tell_warning(const AlgorithmCall& call, const LoadedModel& model) {
   if (!model.warning().empty()) call.session.listener.note(model.warning());
 }
 
-// Of the first row that has a list there: "[0.5,1]" has two.
-int64_t list_width(Engine& engine, const std::string& table, const std::string& column) {
-  const std::string name = quoted_name(column);
-  const Rows rows = engine.query(
-      fmt::format("select {} from {} where {} is not null", name, quoted_name(table), name), 1);
-  const auto* text = rows.rows.empty() ? nullptr : std::get_if<std::string>(&rows.rows[0][0]);
-  if (!text) return 1;
-  return 1 + std::ranges::count(*text, ',');
-}
-
 void check_free(const std::vector<Column>& columns, const std::vector<FunctionValue>& results) {
   for (const FunctionValue& result : results) {
-    for (const Column& column : columns) {
-      if (!same_name(column.name, result.name)) continue;
-      throw invalid_argument(
-          "the table has a column '{}' already; name the answer otherwise, as "
-          "outputs=\"tensor=name\"",
-          column.name);
-    }
+    if (!find_column(columns, result.name)) continue;
+    throw invalid_argument(
+        "the table has a column '{}' already; name the answer otherwise, as "
+        "outputs=\"tensor=name\"",
+        result.name);
   }
 }
 
@@ -145,7 +133,9 @@ Rows explanation(const ModelFunction& model, const Function& function, const std
   return table.rows();
 }
 
-void predict(const AlgorithmCall& call) {
+}  // namespace
+
+void dtf_predict(const AlgorithmCall& call) {
   Engine& engine = call.session.engine;
   std::string version;
   const std::vector<Column> columns = engine.columns(call.table);
@@ -159,7 +149,7 @@ void predict(const AlgorithmCall& call) {
   engine.select(prediction_sql(call.table, columns, function, model), call.result);
 }
 
-void enroll(const AlgorithmCall& call) {
+void dtf_enroll(const AlgorithmCall& call) {
   std::string version;
   const ModelFunction model(chosen(call, version), nullptr);
   tell_warning(call, model.model());
@@ -169,24 +159,7 @@ void enroll(const AlgorithmCall& call) {
   call.session.engine.define(call.result, explained);
 }
 
-// What comes from below does not know where in the script it happened.
-template <class F>
-void at_place(const AlgorithmCall& call, F&& work) {
-  try {
-    work(call);
-  } catch (const Error& error) {
-    const std::string at = call.place.source ? call.place.source->name + ":" : "";
-    if (at.empty() || error.message().starts_with(at)) throw;
-    throw error_at(call.place, error);
-  }
-}
-
-}  // namespace
-
-void dtf_predict(const AlgorithmCall& call) { at_place(call, predict); }
 std::span<const OptionDef> dtf_predict_options() { return kOptions; }
-
-void dtf_enroll(const AlgorithmCall& call) { at_place(call, enroll); }
 std::span<const OptionDef> dtf_enroll_options() { return kOptions; }
 
 }  // namespace capstan::script

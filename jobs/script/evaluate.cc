@@ -4,8 +4,9 @@
 #include <array>
 #include <cmath>
 
-#include "jobs/script/names.h"
+#include "jobs/script/columns.h"
 #include "jobs/script/session.h"
+#include "jobs/script/words.h"
 
 // Every figure is SQL over the engine's tables, so that they may be larger than memory. Lists of
 // class scores go through a function of ours first, as no two engines agree on lists.
@@ -95,7 +96,7 @@ class Evaluation {
 
   bool wanted(const Metric& metric) const {
     const std::string asked = call_.options.text("metric");
-    if (!asked.empty() && !same_name(asked, metric.name)) return false;
+    if (!asked.empty() && !same_word(asked, metric.name)) return false;
     const std::string lack = (this->*metric.lack)();
     if (lack.empty()) return true;
     if (asked.empty()) return false;
@@ -104,12 +105,11 @@ class Evaluation {
   }
 
   Column column(std::string_view option) const {
-    const std::string name = call_.options.text(option);
-    const std::vector<Column> columns = engine_.columns(call_.table);
-    for (const Column& column : columns) {
-      if (same_name(column.name, name)) return column;
+    try {
+      return get_column(engine_.columns(call_.table), call_.options.text(option));
+    } catch (const Error& error) {
+      throw error_at(call_.options.place_of(option), error);
     }
-    throw error_at(call_.options.place_of(option), no_such_column(name, columns));
   }
 
   std::string select(const std::string& sql) {
@@ -137,7 +137,7 @@ class Evaluation {
 
   // p is the class of the best score, score that of the label.
   void make_pairs_of_lists(const std::string& y, const std::string& p, const std::string& from) {
-    facts_.width = list_width(p, from);
+    facts_.width = list_width(engine_, call_.table, prediction_.name);
     const std::string name = "capstan_scores_" + call_.session.fresh_name();
     engine_.add_function(score_function(name));
     const std::string scored =
@@ -146,12 +146,6 @@ class Evaluation {
         select(fmt::format("select y, s.best as p, s.score as score, s.total as total, "
                            "s.least as least, s.second as second from {}",
                            scored));
-  }
-
-  int64_t list_width(const std::string& column, const std::string& from) {
-    const Rows rows = engine_.query(fmt::format("select {} {}", column, from), 1);
-    const auto* text = rows.rows.empty() ? nullptr : std::get_if<std::string>(&rows.rows[0][0]);
-    return text ? 1 + std::ranges::count(*text, ',') : 1;
   }
 
   Function score_function(const std::string& name) const {

@@ -5,7 +5,7 @@
 #include <set>
 
 #include "base/nearest.h"
-#include "jobs/script/names.h"
+#include "jobs/script/columns.h"
 #include "jobs/script/tensor_rows.h"
 
 namespace capstan::script {
@@ -34,18 +34,6 @@ std::string short_name(const std::string& tensor) {
 std::string described(const ModelTensor& tensor) {
   return fmt::format("the model's input '{}' ({} {})", tensor.name, dtype_name(tensor.dtype),
                      tensor.shape);
-}
-
-bool is_list(const Column& column) { return column.type.ends_with(']'); }
-
-const Column* find_column(const std::vector<Column>& columns, const std::string& name) {
-  auto it = std::ranges::find_if(columns, [&](const Column& c) { return same_name(c.name, name); });
-  return it == columns.end() ? nullptr : &*it;
-}
-
-const Column& get_column(const std::vector<Column>& columns, const std::string& name) {
-  if (const Column* found = find_column(columns, name)) return *found;
-  throw no_such_column(name, columns);
 }
 
 // The shape of one row of the tensor, which is given `width` numbers (0: one, not in a list).
@@ -120,12 +108,10 @@ class Binder {
   InputColumns bind(const ModelTensor& tensor, std::vector<FunctionValue>& arguments) const {
     check_takes_rows(tensor);
     InputColumns input = columns_of(tensor);
-    const DType dtype = column_dtype(tensor.dtype, described(tensor));
     if (input.side_by_side) {
       for (std::string& column : input.columns) {
-        const Column* known = columns_ ? &get_column(*columns_, column) : nullptr;
-        if (known) column = known->name;
-        arguments.push_back({column, as_column(dtype, known), 0});
+        if (columns_) column = get_column(*columns_, column).name;
+        arguments.push_back({column, tensor.dtype, 0});
       }
       input.row = row_shape(tensor, int64_t(input.columns.size()));
       return input;
@@ -134,7 +120,7 @@ class Binder {
     if (known) input.columns[0] = known->name;
     const int64_t width = width_for(tensor, input.columns[0], known);
     input.row = row_shape(tensor, width);
-    arguments.push_back({input.columns[0], as_column(dtype, known), width});
+    arguments.push_back({input.columns[0], tensor.dtype, width});
     return input;
   }
 
@@ -188,12 +174,6 @@ class Binder {
         described(tensor));
   }
 
-  // Wide, so that any column fits; as it is where the column is narrow already.
-  static DType as_column(DType dtype, const Column* column) {
-    const bool narrow = column && column->type.starts_with("FLOAT");
-    return narrow && dtype == DType::kDouble ? DType::kFloat : dtype;
-  }
-
   const ModelChoice& choice_;
   const std::vector<Column>* columns_;
   const std::function<int64_t(const std::string&)>& width_of_;
@@ -201,15 +181,14 @@ class Binder {
 };
 
 // Arguments as they come from the engine to inputs as the model takes them.
-std::vector<Tensor> model_inputs(const LoadedModel& model, std::span<const InputColumns> inputs,
+std::vector<Tensor> model_inputs(std::span<const InputColumns> inputs,
                                  std::span<const Tensor> arguments) {
   std::vector<Tensor> values;
   size_t next = 0;
   for (size_t i = 0; i < inputs.size(); ++i) {
-    const DType dtype = model.inputs()[i].dtype;
     const auto own = arguments.subspan(next, inputs[i].columns.size());
     next += own.size();
-    Tensor value = inputs[i].side_by_side ? side_by_side(own, dtype) : converted(own[0], dtype);
+    const Tensor value = inputs[i].side_by_side ? side_by_side(own) : own[0];
     Shape shape{own[0].shape()[0]};
     for (int64_t dim : inputs[i].row.dims()) shape.push_back(dim);
     values.push_back(value.reshaped(shape));
@@ -221,22 +200,14 @@ Shape with_rows(int64_t rows, int64_t width) { return width ? Shape{rows, width}
 
 std::vector<Tensor> answers(std::vector<Tensor> outputs, std::span<const FunctionValue> results,
                             int64_t rows) {
-  for (size_t i = 0; i < outputs.size(); ++i) {
-    outputs[i] =
-        converted(outputs[i], results[i].dtype).reshaped(with_rows(rows, results[i].width));
-  }
+  for (size_t i = 0; i < outputs.size(); ++i)
+    outputs[i] = outputs[i].reshaped(with_rows(rows, results[i].width));
   return outputs;
 }
 
 std::string result_name(const ModelTensor& output, const Binding* binding, bool only) {
   if (binding && !binding->columns.empty()) return binding->columns[0];
   return only ? "prediction" : short_name(output.name);
-}
-
-// A narrow float stays one: an answer is as exact as the model.
-DType result_dtype(const ModelTensor& output) {
-  if (output.dtype == DType::kFloat) return DType::kFloat;
-  return column_dtype(output.dtype, fmt::format("the model's output '{}'", output.name));
 }
 
 }  // namespace
@@ -256,9 +227,9 @@ void ModelFunction::try_out(const ModelChoice& choice) {
   std::vector<Tensor> zeros;
   for (const FunctionValue& argument : arguments_) {
     zeros.emplace_back(argument.dtype, with_rows(kRows, argument.width));
-    std::memset(zeros.back().raw(), 0, zeros.back().bytes());
+    if (argument.dtype != DType::kString) std::memset(zeros.back().raw(), 0, zeros.back().bytes());
   }
-  const std::vector<Tensor> values = model_->run(model_inputs(*model_, inputs_, zeros));
+  const std::vector<Tensor> values = model_->run(model_inputs(inputs_, zeros));
   std::set<std::string> names;
   for (size_t i = 0; i < values.size(); ++i) {
     const ModelTensor& output = model_->outputs()[i];
@@ -269,8 +240,8 @@ void ModelFunction::try_out(const ModelChoice& choice) {
     }
     const Binding* binding = choice.outputs.empty() ? nullptr : &choice.outputs[i];
     const int64_t width = shape.elements() / kRows;
-    results_.push_back({result_name(output, binding, values.size() == 1), result_dtype(output),
-                        width == 1 ? 0 : width});
+    results_.push_back(
+        {result_name(output, binding, values.size() == 1), output.dtype, width == 1 ? 0 : width});
     if (!names.insert(results_.back().name).second)
       throw invalid_argument("two outputs are called '{}': name them, as outputs=\"tensor=name\"",
                              results_.back().name);
@@ -287,7 +258,7 @@ Function ModelFunction::function(std::string name) const {
   auto call = [model = model_, inputs = inputs_,
                results = results_](const std::vector<Tensor>& arguments) {
     const int64_t rows = arguments[0].shape()[0];
-    return answers(model->run(model_inputs(*model, inputs, arguments)), results, rows);
+    return answers(model->run(model_inputs(inputs, arguments)), results, rows);
   };
   return {std::move(name), arguments_, results_, std::move(call)};
 }
