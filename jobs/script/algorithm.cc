@@ -4,6 +4,8 @@
 
 #include "base/nearest.h"
 #include "base/printable.h"
+#include "jobs/script/dtf.h"
+#include "jobs/script/evaluate.h"
 #include "jobs/script/repartition.h"
 #include "jobs/script/words.h"
 
@@ -11,8 +13,8 @@ namespace capstan::script {
 namespace {
 
 const Algorithm* const kAlgorithms[] = {
-    // &kDtf,
-    // &kEvaluate,
+    &kDtf,
+    &kEvaluate,
     &kTableRepartition,
     &kRepartitionExt,
 };

@@ -13,4 +13,7 @@ namespace capstan::script {
 void dtf_train(const AlgorithmCall& call);
 std::span<const OptionDef> dtf_train_options();
 
+// Those two, and what jobs/script/dtf_predict.h has.
+extern const Algorithm kDtf;
+
 }  // namespace capstan::script

@@ -1,4 +1,5 @@
 #include "jobs/script/dtf.h"
+#include "jobs/script/dtf_predict.h"
 
 namespace capstan::script {
 namespace {
@@ -72,5 +73,16 @@ constexpr OptionDef kOptions[] = {
 }  // namespace
 
 std::span<const OptionDef> dtf_train_options() { return kOptions; }
+
+const Algorithm kDtf{
+    .name = "DTF",
+    .doc = "distributed TensorFlow programs: a worker for each partition, parameter servers",
+    .train = dtf_train,
+    .train_options = kOptions,
+    .predict = dtf_predict,
+    .predict_options = dtf_predict_options(),
+    .enroll = dtf_enroll,
+    .enroll_options = dtf_enroll_options(),
+};
 
 }  // namespace capstan::script
