@@ -83,7 +83,8 @@ CheckpointFolder newest_checkpoint(Files& files, const std::string& folder) {
   }
   CheckpointFolder found = look_into_checkpoint_folder(files, folder);
   // Whoever may name a folder has not been allowed what a file in it names.
-  if (found.state && !found.state->model_checkpoint_path.starts_with(folder)) {
+  const std::string inside = folder.ends_with('/') ? folder : folder + "/";
+  if (found.state && !found.state->model_checkpoint_path.starts_with(inside)) {
     throw not_found("{} names the checkpoint {}, which is not in its folder",
                     join_path(folder, kCheckpointStateName), found.state->model_checkpoint_path);
   }
