@@ -4,6 +4,7 @@
 
 #include "base/nearest.h"
 #include "base/printable.h"
+#include "jobs/script/dtf.h"
 #include "jobs/script/evaluate.h"
 #include "jobs/script/repartition.h"
 #include "jobs/script/words.h"
@@ -12,7 +13,7 @@ namespace capstan::script {
 namespace {
 
 const Algorithm* const kAlgorithms[] = {
-    // &kDtf,
+    &kDtf,
     &kEvaluate,
     &kTableRepartition,
     &kRepartitionExt,
