@@ -107,7 +107,8 @@ class Parser {
     out.key = dotted_name("the name of an option");
     in_.expect('=');
     if (in_.now().kind == TokenKind::kWord || in_.now().kind == TokenKind::kReserved)
-      in_.hint(fmt::format("values stand in quotes: {}=\"{}\"", out.key.text, in_.now().text));
+      in_.hint(fmt::format("values stand in quotes: {}=\"{}\"", shown(out.key.text),
+                           shown(in_.now().text)));
     out.value = in_.expect_text("a value in quotes");
     return out;
   }
