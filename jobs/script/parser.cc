@@ -345,10 +345,14 @@ class Parser {
 
 }  // namespace
 
+Error script_too_long(uint64_t bytes) {
+  return invalid_argument("the script has {} bytes, and the longest that is read has {}", bytes,
+                          kLongestScript);
+}
+
 Script parse(std::shared_ptr<const Source> source, bool macro) {
   if (source->text.size() > kLongestScript) {
-    throw invalid_argument("{}: the script has {} bytes, and the longest that is read has {}",
-                           source->name, source->text.size(), kLongestScript);
+    throw error_at({source, 0}, script_too_long(source->text.size()));
   }
   return {source, Parser(source, macro).script()};
 }

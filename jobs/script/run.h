@@ -53,7 +53,7 @@ class Run {
   // Runs `inside` in a frame of its own; errors tell where it was entered.
   template <class Inside>
   void within(Frame frame, const Place& from, Inside inside);
-  std::shared_ptr<const Script> parsed(const std::string& path);
+  std::shared_ptr<const Script> parsed(const std::string& path, const Place& from);
   // Parses what the script includes, as far as that is known before it runs.
   void look_ahead(const Script& script, std::span<const Statement> statements);
   void look_into(const std::string& path, const Place& place);
