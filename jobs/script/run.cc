@@ -113,7 +113,7 @@ std::shared_ptr<const Script> Run::parsed(const std::string& path, const Place& 
 void Run::include(const std::string& path, const Place& place) {
   within({path}, place, [&] {
     const std::shared_ptr<const Script> script = parsed(path, place);
-    look_ahead(*script, script->statements);
+    if (!looked_at_.contains(path)) look_ahead(*script, script->statements);
     statements(*script, script->statements);
   });
 }
