@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include "base/nearest.h"
-#include "base/printable.h"
 #include "jobs/script/words.h"
 
 namespace capstan::script {
@@ -93,9 +92,9 @@ const Format& find(std::string_view name, const Place& place, bool saving) {
   }
   std::string hint = did_you_mean(name, names);
   if (hint.empty()) hint = fmt::format("; there are {}", fmt::join(names, ", "));
-  throw error_at(place, Code::kNotFound,
-                 fmt::format("there is no format {} to {}{}", printable(name),
-                             saving ? "save" : "load", hint));
+  throw error_at(
+      place, Code::kNotFound,
+      fmt::format("there is no format {} to {}{}", shown(name), saving ? "save" : "load", hint));
 }
 
 }  // namespace

@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include "base/nearest.h"
-#include "base/printable.h"
 #include "jobs/script/formats.h"
 #include "jobs/script/run.h"
 #include "jobs/script/system_tables.h"
@@ -19,8 +18,8 @@ std::string variable_text(const Here& here, const std::string& name, const Place
     for (const auto& [known, value] : *variables) names.push_back(known);
   }
   throw error_at(place, Code::kNotFound,
-                 fmt::format("there is no variable {}{}; set {}='''…''' makes one", printable(name),
-                             did_you_mean(name, names), printable(name)));
+                 fmt::format("there is no variable {}{}; set {}='''…''' makes one", shown(name),
+                             did_you_mean(name, names), shown(name)));
 }
 
 // `sep` is another name of `delimiter`.
@@ -62,7 +61,7 @@ void refuse_connected(const Here& here, const std::string& format, const std::st
       place, Code::kUnimplemented,
       fmt::format("{0} is connected, but nothing here reads from {1}; export the table to "
                   "a csv, json or parquet file, and load that",
-                  printable(name), printable(format)));
+                  shown(name), shown(format)));
 }
 
 }  // namespace

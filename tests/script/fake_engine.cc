@@ -125,6 +125,7 @@ Rows FakeEngine::run(std::string_view sql) const {
 }
 
 void FakeEngine::load(const LoadFrom& from, const std::string& table) {
+  if (disk_ == kWithoutFiles && !from.path.empty()) throw unavailable("there is no disk");
   const std::string text = from.path.empty() ? from.text : read_path(from.path);
   Rows rows = from.format == "csv"    ? csv_rows(text, from)
               : from.format == "text" ? text_rows(text)
@@ -161,6 +162,7 @@ void FakeEngine::execute(std::string_view sql) {
 // One folder per table, `part-<n>` inside; every format is JSON lines but csv.
 void FakeEngine::save(const std::string& table, const SaveTo& to) {
   const Rows rows = find(table).rows;
+  if (disk_ == kWithoutFiles) throw unavailable("there is no disk");
   const bool exists = std::filesystem::exists(to.path);
   if (exists && to.mode == SaveMode::kIgnore) return;
   if (exists && to.mode == SaveMode::kErrorIfExists) throw already_exists("{} exists", to.path);

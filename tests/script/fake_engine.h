@@ -11,6 +11,9 @@ namespace capstan::script {
 
 class FakeEngine final : public Engine {
  public:
+  enum Disk { kWithFiles, kWithoutFiles };
+  explicit FakeEngine(Disk disk = kWithFiles) : disk_(disk) {}
+
   void load(const LoadFrom& from, const std::string& table) override;
   void define(const std::string& table, const Rows& rows) override;
   void select(std::string_view sql, const std::string& table) override;
@@ -37,6 +40,7 @@ class FakeEngine final : public Engine {
   const Table& find(const std::string& table) const;
   Rows run(std::string_view sql) const;
 
+  const Disk disk_;
   std::map<std::string, Table> tables_;  // by name in lower case
   std::map<std::string, std::string> names_;
   std::vector<std::string> functions_;

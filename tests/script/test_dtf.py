@@ -201,3 +201,24 @@ def test_five_trainings_in_a_row_leave_only_their_models(scripts):
 @pytest.mark.long
 def test_twenty_trainings_in_a_row_leave_only_their_models(scripts):
     run_in_a_row(scripts, 20)
+
+
+def test_a_task_that_is_killed_comes_back_where_restarts_are_allowed(scripts):
+    body = """
+import signal
+if job == "worker" and not os.path.exists("died"):
+    open("died", "w").close()
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+    code, rows, err = train(scripts, body + SAVE, workers=1, options='and restart="1"')
+    assert code == 0 and "worker/0 failed (SIGKILL); attempt 2 in 1 s" in err, err
+    assert all(row["success"] for row in rows) and scripts.models() == ["_model_0"]
+
+
+def test_data_and_folders_of_the_tasks_stay_if_they_are_to(scripts):
+    code, _, err = train(scripts, "pass", workers=2, options='and keepFiles="true"')
+    assert code == 0, err
+    (kept,) = re.findall(r"keepFiles: (.*)", err)
+    train(scripts, "pass", workers=1)
+    assert sorted(p.name for p in (scripts.folder / kept / "data").iterdir()) == ["0", "1"]
+    assert (scripts.folder / kept / "run" / "worker-1" / "trainer.py").exists()
