@@ -32,9 +32,7 @@ using Stored = std::shared_ptr<const std::string>;
 class DuckEngine : public script::Engine {
  public:
   explicit DuckEngine(const EngineOptions& options)
-      : core_(options), tables_(core_.link), pull_(core_.link) {
-    add_spark_functions(core_.link);
-  }
+      : core_(options), tables_(core_.link), pull_(core_.link), macros_(core_.link) {}
 
   void load(const LoadFrom& from, const std::string& table) override {
     begin();
@@ -123,6 +121,7 @@ class DuckEngine : public script::Engine {
   void add_function(Function function) override {
     begin();
     std::string name = function.name;
+    macros_.forget(lower(name));
     add_sql_function(core_.link, std::move(function));
     if (std::find(functions_.begin(), functions_.end(), name) == functions_.end()) {
       functions_.push_back(name);
@@ -152,6 +151,7 @@ class DuckEngine : public script::Engine {
     if (from >= sql.tokens().size())
       throw SqlError(Code::kInvalidArgument, "a query is expected", 0);
     std::string query = sql.text_from(from);
+    macros_.add_those_in(sql);
     at_script_places(sql, from, 0, [&] { vet_query(core_.link, tables_, query); });
     Stored stored = tables_.fresh();
     std::string head = "CREATE TABLE " + *stored + " AS ";
@@ -218,6 +218,7 @@ class DuckEngine : public script::Engine {
   mutable Core core_;
   mutable Tables tables_;
   Pull pull_;
+  SparkMacros macros_;
   std::vector<std::string> functions_;
 };
 

@@ -81,10 +81,10 @@ TEST_F(DuckTest, BadSqlIsPlacedInTheTextThatWasGiven) {
 }
 
 TEST_F(DuckTest, OrdersMakeFillAndDropTables) {
-  engine->execute("create table t (a int, `b c` string)");
+  engine->execute("create table T (A int, `b c` string)");
   engine->execute("insert into t values (1, \"x\")");
   engine->execute("insert into table t (`b c`) select 'y';");
-  EXPECT_EQ(all("t"), "a,b c|1,x|null,y");
+  EXPECT_EQ(all("t"), "A,b c|1,x|null,y");
   engine->execute("create or replace table t as select 3 as a");
   engine->execute("create table if not exists t as select 4 as a");
   EXPECT_EQ(all("t"), "a|3");

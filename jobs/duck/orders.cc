@@ -93,7 +93,7 @@ class OrderReader {
     }
     ++at_;
     if (is(".")) fail("tables of a script have no database; leave out the part before the dot");
-    return next->text;
+    return next->kind == Kind::kName ? next->text : next->spelled;
   }
 
   bool next_is_query() const { return is("select", 1) || is("with", 1) || is("values", 1); }
@@ -113,7 +113,7 @@ class OrderReader {
         fail("a list of columns has names and types only");
       }
       depth += is("(") - is(")");
-      out += (next->kind == Kind::kName ? sql_name(next->text) : next->text) + " ";
+      out += next->spelled + " ";
       ++at_;
     } while (depth > 0);
     return out;

@@ -49,16 +49,16 @@ class Reader {
   Token next() {
     size_t begin = at_;
     char c = peek();
-    Token token{Kind::kSign, std::string(1, c), begin, 0};
+    Token token{Kind::kSign, std::string(1, c), begin, 0, {}};
     if (c == '`') {
-      token = {Kind::kName, until_quote('`', false), begin, 0};
+      token = {Kind::kName, until_quote('`', false), begin, 0, {}};
     } else if (c == '\'' || c == '"') {
-      token = {Kind::kText, until_quote(c, true), begin, 0};
+      token = {Kind::kText, until_quote(c, true), begin, 0, {}};
     } else if (std::isdigit(static_cast<unsigned char>(c)) ||
                (c == '.' && std::isdigit(static_cast<unsigned char>(peek(1))))) {
-      token = {Kind::kNumber, number(), begin, 0};
+      token = {Kind::kNumber, number(), begin, 0, {}};
     } else if (is_word(c)) {
-      token = {Kind::kWord, lower(word()), begin, 0};
+      token = {Kind::kWord, lower(word()), begin, 0, {}};
     } else {
       ++at_;
     }
@@ -160,20 +160,24 @@ SparkSql::SparkSql(std::string_view given) {
     if (token.kind == Kind::kText && is_prefix(tokens_, token)) {
       fail("text takes no letter before its quote", token.offset);
     }
-    std::string spelled(as_given);
-    if (token.kind == Kind::kName) spelled = sql_name(token.text);
-    if (token.kind == Kind::kText) spelled = sql_text(token.text);
-    add(std::move(token), spelled);
+    token.spelled = as_given;
+    if (token.kind == Kind::kName) token.spelled = sql_name(token.text);
+    if (token.kind == Kind::kText) token.spelled = sql_text(token.text);
+    tokens_.push_back(std::move(token));
   }
+  respell(tokens_);
+  join();
 }
 
-void SparkSql::add(Token token, std::string_view spelled) {
-  // Tokens keep their distance: `a.b` stays one name, `a b` two.
-  bool apart = tokens_.empty() || tokens_.back().end != token.offset;
-  if (apart && !text_.empty()) text_ += ' ';
-  pieces_.push_back({text_.size(), token.offset});
-  text_ += spelled;
-  tokens_.push_back(std::move(token));
+void SparkSql::join() {
+  size_t end = 0;
+  for (const Token& token : tokens_) {
+    // Tokens keep their distance: `a.b` stays one name, `a b` two.
+    if (!text_.empty() && end != token.offset) text_ += ' ';
+    pieces_.push_back({text_.size(), token.offset});
+    text_ += token.spelled;
+    end = token.end;
+  }
 }
 
 std::string SparkSql::text_from(size_t token) const {

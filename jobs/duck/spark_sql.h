@@ -1,8 +1,8 @@
 #pragma once
 
 // SQL as users of job scripts write it, in Spark's spelling, made DuckDB's: `` `a b` `` is a name,
-// "text" is text like 'text', both with backslash escapes. Comments become spaces, so that what is
-// checked and what runs cannot be read differently.
+// "text" is text like 'text', both with backslash escapes; see respell() for words. Comments become
+// spaces, so that what is checked and what runs cannot be read differently.
 
 #include <string>
 #include <string_view>
@@ -13,10 +13,15 @@ namespace capstan::duck {
 struct Token {
   enum class Kind { kWord, kName, kText, kNumber, kSign };
   Kind kind;
-  std::string text;  // of words in small letters, of names and texts what they stand for
-  size_t offset;     // in the text that was given
-  size_t end;        // behind it, there
+  std::string text;     // of words in small letters, of names and texts what they stand for
+  size_t offset;        // in the text that was given
+  size_t end;           // behind it, there
+  std::string spelled;  // for DuckDB
 };
+
+// Spark's words that no macro can stand for: rlike, <=>, array(…), struct(…), lateral view, and
+// patterns of dates. Changes how tokens are spelled, never how many there are.
+void respell(std::vector<Token>& tokens);
 
 class SparkSql {
  public:
@@ -37,7 +42,7 @@ class SparkSql {
   struct Piece {
     size_t to, from;
   };
-  void add(Token token, std::string_view spelled);
+  void join();
 
   std::string text_;
   std::vector<Token> tokens_;

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include "base/nearest.h"
-#include "base/printable.h"
 #include "jobs/script/dtf.h"
 #include "jobs/script/evaluate.h"
 #include "jobs/script/repartition.h"
@@ -37,7 +36,7 @@ const Algorithm& find_algorithm(std::string_view name, const Place& place) {
   std::string hint = did_you_mean(name, names);
   if (hint.empty()) hint = fmt::format("; there are {}", fmt::join(names, ", "));
   throw error_at(place, Code::kNotFound,
-                 fmt::format("there is no algorithm {}{}", printable(name), hint));
+                 fmt::format("there is no algorithm {}{}", shown(name), hint));
 }
 
 }  // namespace capstan::script

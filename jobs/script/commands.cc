@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include "base/nearest.h"
-#include "base/printable.h"
 #include "jobs/job_shelf.h"
 #include "jobs/script/macro.h"
 #include "jobs/script/run.h"
@@ -32,8 +31,7 @@ void kill(const Here& here, const Arguments& arguments) {
   jobs::JobShelf shelf(posix_files(), here.session.jobs_dir);
   const jobs::ShelvedJob job = shelf.find(arguments[0]);
   if (!job.alive) {
-    throw failed_precondition("job {} does not run: it is {}", printable(arguments[0]),
-                              job.state());
+    throw failed_precondition("job {} does not run: it is {}", shown(arguments[0]), job.state());
   }
   shelf.ask_to_stop(job.id);
   here.answer({{{"param", "VARCHAR"}, {"description", "VARCHAR"}}, {}, 0});
@@ -65,7 +63,7 @@ void model(const Here& here, const Arguments& arguments) {
     throw invalid_argument(
         "!model {} is none of: !model list [path], !model history path, !model "
         "params name{}",
-        printable(what), did_you_mean(what, known));
+        shown(what), did_you_mean(what, known));
   }
 }
 
@@ -128,8 +126,9 @@ constexpr std::string_view kAbsent[] = {
       throw unimplemented("!{} is a command of the original that is not here", name);
   }
   std::string hint = did_you_mean(name, names);
-  if (hint.empty()) hint = fmt::format("; set {}='''…''' would make a macro of that name", name);
-  throw not_found("there is no command !{}{}", name, hint);
+  if (hint.empty())
+    hint = fmt::format("; set {}='''…''' would make a macro of that name", shown(name));
+  throw not_found("there is no command !{}{}", shown(name), hint);
 }
 
 void run_command(const Here& here, const Command& command, const Arguments& arguments) {

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include "base/nearest.h"
-#include "base/printable.h"
 #include "jobs/script/lexer.h"
 #include "jobs/script/run.h"
 #include "jobs/script/words.h"
@@ -66,7 +65,7 @@ class Condition {
         else
           sql += value(std::string(name.text), name.begin);
       } else {
-        sql += shown(token);
+        sql += as_sql(token);
       }
       if (token.is("as")) before_as_ = sql.size() - token.text.size();
       after_as = token.is("as");
@@ -82,7 +81,7 @@ class Condition {
   }
 
   // The original's SQL takes "x" for a text.
-  static std::string shown(const Token& token) {
+  static std::string as_sql(const Token& token) {
     const bool text = token.kind == TokenKind::kString && token.text[0] == '"';
     return text ? sql_text(token.value()) : std::string(token.text);
   }
@@ -95,8 +94,9 @@ class Condition {
     std::vector<std::string> names;
     for (const auto& [known, unused] : values_) names.push_back(known);
     for (const auto& [known, unused] : here_.run.variables) names.push_back(known);
-    throw error_at(here_.script.place(text_.at + offset), Code::kNotFound,
-                   fmt::format("there is no variable {}{}", name, did_you_mean(name, names)));
+    throw error_at(
+        here_.script.place(text_.at + offset), Code::kNotFound,
+        fmt::format("there is no variable {}{}", shown(name), did_you_mean(name, names)));
   }
 
   void run_select() {
@@ -113,8 +113,8 @@ class Condition {
     if (const bool* value = std::get_if<bool>(&cell)) return *value;
     if (const int64_t* value = std::get_if<int64_t>(&cell)) return *value != 0;
     if (std::holds_alternative<std::monostate>(cell)) return false;
-    throw error(fmt::format("the condition gives {}, and must give true or false",
-                            printable(cell_text(cell).substr(0, 50))));
+    throw error(
+        fmt::format("the condition gives {}, and must give true or false", shown(cell_text(cell))));
   }
 
   const Here& here_;

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include "base/nearest.h"
-#include "base/printable.h"
 #include "jobs/script/words.h"
 
 namespace capstan::script {
@@ -62,6 +61,8 @@ constexpr Format kFormats[] = {
     {"_mlsql_", SourceKind::kSystem, "", "What !show shows: `jobs`, `tables`, `et`, …"},
     {"modelList", SourceKind::kSystem, "", "The algorithms."},
     {"modelParams", SourceKind::kSystem, "", "The options of one algorithm."},
+    {"trainingInfo", SourceKind::kSystem, "",
+     "How the trainings of a model's path went, those that run now too."},
 };
 
 // Sources of the original that nothing serves here.
@@ -91,9 +92,9 @@ const Format& find(std::string_view name, const Place& place, bool saving) {
   }
   std::string hint = did_you_mean(name, names);
   if (hint.empty()) hint = fmt::format("; there are {}", fmt::join(names, ", "));
-  throw error_at(place, Code::kNotFound,
-                 fmt::format("there is no format {} to {}{}", printable(name),
-                             saving ? "save" : "load", hint));
+  throw error_at(
+      place, Code::kNotFound,
+      fmt::format("there is no format {} to {}{}", shown(name), saving ? "save" : "load", hint));
 }
 
 }  // namespace

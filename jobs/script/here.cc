@@ -29,9 +29,8 @@ std::string Here::text(const Text& text) const { return rendered(text).text; }
 std::string Here::name(const Text& text) const {
   std::string name = this->text(text);
   auto refuse = [&](std::string_view why) {
-    return error_at(
-        place(text), Code::kInvalidArgument,
-        fmt::format("the name {}{}", name.empty() ? "" : printable(name.substr(0, 50)), why));
+    return error_at(place(text), Code::kInvalidArgument,
+                    fmt::format("the name {}{}", name.empty() ? "" : shown(name), why));
   };
   if (name.empty()) throw refuse("is empty");
   if (name.size() > kLongestName)

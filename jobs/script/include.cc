@@ -48,7 +48,7 @@ void Run::look_into(const std::string& path, const Place& place) {
   if (deepest > frames_.size()) return;
   deepest = frames_.size() + 1;
   within({path}, place, [&] {
-    const std::shared_ptr<const Script> script = parsed(path);
+    const std::shared_ptr<const Script> script = parsed(path, place);
     look_ahead(*script, script->statements);
   });
 }

@@ -1,10 +1,10 @@
 #include <fmt/format.h>
 
 #include "base/nearest.h"
-#include "base/printable.h"
 #include "jobs/script/formats.h"
 #include "jobs/script/run.h"
 #include "jobs/script/system_tables.h"
+#include "jobs/script/training_info.h"
 
 namespace capstan::script {
 namespace {
@@ -18,8 +18,8 @@ std::string variable_text(const Here& here, const std::string& name, const Place
     for (const auto& [known, value] : *variables) names.push_back(known);
   }
   throw error_at(place, Code::kNotFound,
-                 fmt::format("there is no variable {}{}; set {}='''…''' makes one", printable(name),
-                             did_you_mean(name, names), printable(name)));
+                 fmt::format("there is no variable {}{}; set {}='''…''' makes one", shown(name),
+                             did_you_mean(name, names), shown(name)));
 }
 
 // `sep` is another name of `delimiter`.
@@ -46,6 +46,8 @@ Rows one_cell(std::string text) {
 Rows system_rows(const Here& here, const Format& format, const std::string& path,
                  const Place& place) {
   if (format.name == "modelList") return system_table(here.session, "et", place);
+  if (format.name == "trainingInfo")
+    return training_info_rows(here.session.paths.file(path, place));
   if (format.name == "modelParams") return system_table(here.session, "et/params/" + path, place);
   return system_table(here.session, path, place);
 }
@@ -59,7 +61,7 @@ void refuse_connected(const Here& here, const std::string& format, const std::st
       place, Code::kUnimplemented,
       fmt::format("{0} is connected, but nothing here reads from {1}; export the table to "
                   "a csv, json or parquet file, and load that",
-                  printable(name), printable(format)));
+                  shown(name), shown(format)));
 }
 
 }  // namespace

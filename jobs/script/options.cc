@@ -7,7 +7,6 @@
 #include <cmath>
 
 #include "base/nearest.h"
-#include "base/printable.h"
 #include "jobs/script/words.h"
 
 namespace capstan::script {
@@ -94,7 +93,7 @@ Error unknown(const Option& option, std::span<const OptionDef> known) {
                          : fmt::format("; there are {}", fmt::join(names, ", "));
   }
   return error_at(option.place, Code::kInvalidArgument,
-                  fmt::format("unknown option {}{}", printable(option.key), hint));
+                  fmt::format("unknown option {}{}", shown(option.key), hint));
 }
 
 void check(const Option& option, std::span<const OptionDef> known) {
@@ -102,9 +101,9 @@ void check(const Option& option, std::span<const OptionDef> known) {
   if (!def) throw unknown(option, known);
   const std::string wanted = problem(*def, option.value);
   if (wanted.empty()) return;
-  throw error_at(option.place, Code::kInvalidArgument,
-                 fmt::format("option {} is \"{}\"; it must be {}", def->key,
-                             printable(option.value.substr(0, 100)), wanted));
+  throw error_at(
+      option.place, Code::kInvalidArgument,
+      fmt::format("option {} is \"{}\"; it must be {}", def->key, shown(option.value), wanted));
 }
 
 }  // namespace
@@ -117,7 +116,7 @@ Options::Options(std::vector<Option> given, std::span<const OptionDef> known,
     for (size_t j = 0; j < i; ++j) {
       if (!same_word(given_[i].key, given_[j].key)) continue;
       throw error_at(given_[i].place, Code::kInvalidArgument,
-                     fmt::format("option {} is given twice; first at {}", given_[i].key,
+                     fmt::format("option {} is given twice; first at {}", shown(given_[i].key),
                                  given_[j].place.text()));
     }
   }

@@ -107,7 +107,8 @@ class Parser {
     out.key = dotted_name("the name of an option");
     in_.expect('=');
     if (in_.now().kind == TokenKind::kWord || in_.now().kind == TokenKind::kReserved)
-      in_.hint(fmt::format("values stand in quotes: {}=\"{}\"", out.key.text, in_.now().text));
+      in_.hint(fmt::format("values stand in quotes: {}=\"{}\"", shown(out.key.text),
+                           shown(in_.now().text)));
     out.value = in_.expect_text("a value in quotes");
     return out;
   }
@@ -344,10 +345,14 @@ class Parser {
 
 }  // namespace
 
+Error script_too_long(uint64_t bytes) {
+  return invalid_argument("the script has {} bytes, and the longest that is read has {}", bytes,
+                          kLongestScript);
+}
+
 Script parse(std::shared_ptr<const Source> source, bool macro) {
   if (source->text.size() > kLongestScript) {
-    throw invalid_argument("{}: the script has {} bytes, and the longest that is read has {}",
-                           source->name, source->text.size(), kLongestScript);
+    throw error_at({source, 0}, script_too_long(source->text.size()));
   }
   return {source, Parser(source, macro).script()};
 }

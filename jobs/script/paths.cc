@@ -6,7 +6,6 @@
 #include <filesystem>
 
 #include "base/files.h"
-#include "base/printable.h"
 
 namespace capstan::script {
 namespace {
@@ -14,8 +13,7 @@ namespace {
 namespace fs = std::filesystem;
 
 Error refused(const Place& place, const std::string& path, std::string_view why) {
-  return error_at(place, Code::kPermissionDenied,
-                  fmt::format("path {}: {}", printable(path.substr(0, 200)), why));
+  return error_at(place, Code::kPermissionDenied, fmt::format("path {}: {}", shown(path), why));
 }
 
 bool has_control(const std::string& path) {
@@ -141,7 +139,7 @@ std::string Paths::script(const std::string& project, const std::string& path,
   if (!posix_files().exists(found)) {
     throw error_at(place, Code::kNotFound,
                    fmt::format("there is no script {}.`{}`; it was looked for at {}",
-                               printable(project), printable(path), found));
+                               shown(project), shown(path), found));
   }
   return found;
 }

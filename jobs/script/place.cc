@@ -38,23 +38,41 @@ std::vector<std::string> characters(std::string_view text) {
   return out;
 }
 
-std::string_view line_at(const Place& place) {
-  std::string_view line = text_of(place).substr(line_begin(place));
-  // A line without end is not read to its end for an error.
-  const size_t most = offset_in(place) - line_begin(place) + 4 * kShownAround;
-  line = line.substr(0, std::min(line.find('\n'), most));
-  if (line.ends_with('\r')) line.remove_suffix(1);
-  return line;
+size_t count_characters(std::string_view text) {
+  size_t count = 0;
+  for (; !text.empty(); ++count) text.remove_prefix(std::max<size_t>(utf8_length(text), 1));
+  return count;
+}
+
+bool continues_character(char byte) { return (static_cast<unsigned char>(byte) & 0xC0) == 0x80; }
+
+// What stands before the place on its line; of a long one only so much as is shown.
+std::vector<std::string> shown_before(const Place& place) {
+  const std::string_view text = text_of(place);
+  const size_t end = offset_in(place);
+  size_t begin = line_begin(place);
+  if (end - begin > 4 * kShownAround) {
+    begin = end - 4 * kShownAround;
+    while (begin < end && continues_character(text[begin])) ++begin;
+  }
+  std::vector<std::string> out = characters(text.substr(begin, end - begin));
+  if (out.size() > kShownAround) out.erase(out.begin(), out.end() - kShownAround);
+  return out;
+}
+
+std::vector<std::string> shown_after(const Place& place) {
+  std::string_view rest = text_of(place).substr(offset_in(place), 4 * kShownAround);
+  rest = rest.substr(0, rest.find('\n'));
+  if (rest.ends_with('\r')) rest.remove_suffix(1);
+  std::vector<std::string> out = characters(rest);
+  if (out.size() > kShownAround) out.resize(kShownAround);
+  return out;
 }
 
 std::string shown_line(const Place& place) {
-  const std::vector<std::string> line = characters(line_at(place));
-  const size_t at = size_t(place.column() - 1);
-  const size_t begin = at > kShownAround ? at - kShownAround : 0;
-  const size_t end = std::min(line.size(), at + kShownAround);
-  std::string text;
-  for (size_t i = begin; i < end; ++i) text += line[i];
-  return fmt::format("{}\n  {}^", text, std::string(at - begin, ' '));
+  const std::vector<std::string> before = shown_before(place);
+  return fmt::format("{}{}\n  {}^", fmt::join(before, ""), fmt::join(shown_after(place), ""),
+                     std::string(before.size(), ' '));
 }
 
 }  // namespace
@@ -66,7 +84,7 @@ int Place::line() const {
 
 int Place::column() const {
   const size_t begin = line_begin(*this);
-  return 1 + int(characters(text_of(*this).substr(begin, offset_in(*this) - begin)).size());
+  return 1 + int(count_characters(text_of(*this).substr(begin, offset_in(*this) - begin)));
 }
 
 std::string Place::text() const {
@@ -80,6 +98,15 @@ Error error_at(const Place& place, Code code, std::string_view message) {
 
 Error error_at(const Place& place, const Error& error) {
   return error_at(place, error.code(), error.message());
+}
+
+std::string shown(std::string_view text) {
+  constexpr size_t kLongest = 60;
+  const std::string_view line = text.substr(0, text.find('\n'));
+  const std::vector<std::string> all = characters(line.substr(0, 4 * kLongest));
+  std::string out;
+  for (size_t i = 0; i < std::min(all.size(), kLongest); ++i) out += all[i];
+  return all.size() > kLongest || line.size() < text.size() ? out + "…" : out;
 }
 
 bool tells_place(const Error& error, const Place& place) {

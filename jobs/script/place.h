@@ -32,6 +32,8 @@ struct Place {
 Error error_at(const Place& place, Code code, std::string_view message);
 // The same with the code and message of an error that came from below.
 Error error_at(const Place& place, const Error& error);
+// A text of the script as errors show it: one line, cut, and nothing that a terminal obeys.
+std::string shown(std::string_view text);
 // Whether the error begins with a place of the same source already.
 bool tells_place(const Error& error, const Place& place);
 

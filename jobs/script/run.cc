@@ -19,10 +19,7 @@ constexpr size_t kMostNested = 100'000;
 std::string read_script(const std::string& path) {
   Files& files = posix_files();
   const auto info = files.stat(path);
-  if (info && info->size > kLongestScript) {
-    throw invalid_argument("{}: the script has {} bytes, and the longest that is read has {}", path,
-                           info->size, kLongestScript);
-  }
+  if (info && info->size > kLongestScript) throw script_too_long(info->size);
   return files.read(path);
 }
 
@@ -101,19 +98,22 @@ void Run::check_chain(const Frame& frame, const Place& place) const {
                              fmt::format("{}: {}", what, fmt::join(chain, " → "))));
 }
 
-std::shared_ptr<const Script> Run::parsed(const std::string& path) {
+std::shared_ptr<const Script> Run::parsed(const std::string& path, const Place& from) {
   std::shared_ptr<const Script>& script = scripts_[path];
-  if (!script) {
-    script = std::make_shared<const Script>(parse(std::make_shared<const Source>(
-        Source{shown_path(path, session.paths.home()), read_script(path)})));
+  if (script) return script;
+  auto source = std::make_shared<Source>(Source{shown_path(path, session.paths.home()), {}});
+  try {
+    source->text = read_script(path);
+  } catch (const Error& error) {
+    throw error_at(from, error);
   }
-  return script;
+  return script = std::make_shared<const Script>(parse(std::move(source)));
 }
 
 void Run::include(const std::string& path, const Place& place) {
   within({path}, place, [&] {
-    const std::shared_ptr<const Script> script = parsed(path);
-    look_ahead(*script, script->statements);
+    const std::shared_ptr<const Script> script = parsed(path, place);
+    if (!looked_at_.contains(path)) look_ahead(*script, script->statements);
     statements(*script, script->statements);
   });
 }

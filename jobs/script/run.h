@@ -30,6 +30,8 @@ class Run {
   Variables variables;
 
   Templates templates() const;
+  // Of the script, or of the session. Throws ResourceExhausted for more than fits.
+  void assign(const std::string& name, Variable value, bool session_wide);
   void script(Source source);
   void statements(const Script& script, std::span<const Statement> statements);
   // ``include demo.`x` `` and `!m …`, met at `place`.
@@ -51,13 +53,14 @@ class Run {
   // Runs `inside` in a frame of its own; errors tell where it was entered.
   template <class Inside>
   void within(Frame frame, const Place& from, Inside inside);
-  std::shared_ptr<const Script> parsed(const std::string& path);
+  std::shared_ptr<const Script> parsed(const std::string& path, const Place& from);
   // Parses what the script includes, as far as that is known before it runs.
   void look_ahead(const Script& script, std::span<const Statement> statements);
   void look_into(const std::string& path, const Place& place);
 
   std::vector<Frame> frames_;
   size_t nested_statements_ = 0;
+  size_t assigned_bytes_ = 0;
   std::map<std::string, std::shared_ptr<const Script>> scripts_;  // by path
   std::map<std::string, size_t> looked_at_;  // by path: the deepest level, from 1
 };

@@ -11,6 +11,8 @@ namespace {
 
 constexpr size_t kLongestAnswer = 1 << 20;  // of a command of the shell
 
+constexpr size_t kMostBytes = 256 << 20;  // of all variables
+
 constexpr OptionDef kOptions[] = {
     {"type", OptionType::kChoice, "text",
      "What the value is; defaultParam: it holds unless the variable has one.",
@@ -56,16 +58,19 @@ std::string shell_answer(const Here& here, const Text& command) {
   return std::string(trimmed(out));
 }
 
-void assign(const Here& here, const std::string& name, Variable value, bool session_wide) {
-  if (!session_wide) {
-    here.run.variables[name] = std::move(value);
-    return;
-  }
-  here.run.variables.erase(name);
-  here.session.variables[name] = std::move(value);
-}
-
 }  // namespace
+
+void Run::assign(const std::string& name, Variable value, bool session_wide) {
+  assigned_bytes_ += value.text.size() - variables[name].text.size();
+  if (assigned_bytes_ > kMostBytes)
+    throw resource_exhausted("the variables of the script hold more than {} MB", kMostBytes >> 20);
+  if (session_wide) {
+    variables.erase(name);
+    session.variables[name] = std::move(value);
+  } else {
+    variables[name] = std::move(value);
+  }
+}
 
 void execute(const Here& here, const SetStatement& statement) {
   const Options options = here.options(statement.options, kOptions);
@@ -83,7 +88,7 @@ void execute(const Here& here, const SetStatement& statement) {
   value.text = type == "sql"     ? answer_of(here, statement.value)
                : type == "shell" ? shell_answer(here, statement.value)
                                  : here.text(statement.value);
-  assign(here, name, std::move(value), same_word(options.text("scope"), "session"));
+  here.run.assign(name, std::move(value), same_word(options.text("scope"), "session"));
 }
 
 }  // namespace capstan::script

@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "base/nearest.h"
-#include "base/printable.h"
 #include "base/version.h"
 #include "jobs/job_shelf.h"
 #include "jobs/script/algorithm.h"
@@ -172,7 +171,7 @@ Rows system_table(Session& session, const std::string& name, const Place& place)
   std::string hint = did_you_mean(lower(first), names);
   if (hint.empty()) hint = fmt::format("; there are {}, et/params/<name>", fmt::join(names, ", "));
   throw error_at(place, Code::kNotFound,
-                 fmt::format("there is nothing to show of {}{}", printable(name), hint));
+                 fmt::format("there is nothing to show of {}{}", shown(name), hint));
 }
 
 Rows model_table(const std::string& path, bool history) {

@@ -5,14 +5,10 @@
 #include <algorithm>
 
 #include "base/nearest.h"
-#include "base/printable.h"
 #include "jobs/script/words.h"
 
 namespace capstan::script {
 namespace {
-
-// So much of a token is shown.
-constexpr size_t kShown = 30;
 
 // "a", "a or b", "a, b or c"
 std::string alternatives(const std::vector<std::string>& list) {
@@ -82,10 +78,8 @@ Text TokenReader::expect_text(std::string_view what) {
 
 std::string TokenReader::found() const {
   if (now_.kind == TokenKind::kEnd) return "the end of the script";
-  const std::string_view line = now_.text.substr(0, now_.text.find('\n'));
-  std::string shown = printable(line.substr(0, kShown));
-  if (line.size() > kShown || line.size() < now_.text.size()) shown += "…";
-  return now_.kind == TokenKind::kOther ? fmt::format("\"{}\"", shown) : shown;
+  return now_.kind == TokenKind::kOther ? fmt::format("\"{}\"", shown(now_.text))
+                                        : shown(now_.text);
 }
 
 // What somebody who wrote this should write instead.
@@ -115,7 +109,7 @@ void TokenReader::fail(std::string_view what) {
   if (hint_.empty() && reserved && what.find("name") != what.npos &&
       did_you_mean(lower(now_.text), words_).empty()) {
     hint_ = fmt::format("{0} is a reserved word, and names something only in backquotes: `{0}`",
-                        now_.text);
+                        shown(now_.text));
   }
   fail();
 }

@@ -7,7 +7,7 @@
 namespace capstan::script {
 namespace {
 
-constexpr size_t kLongestText = 64 << 20;
+constexpr size_t kLongestText = 16 << 20;
 constexpr size_t kLongestName = 200;
 constexpr size_t kDeepest = 20;  // variables that hold templates that hold templates …
 constexpr size_t kMostTemplates = 1'000'000;  // in one text

@@ -4,6 +4,12 @@
 #include <vector>
 
 namespace capstan {
+namespace {
+
+// Comparing takes the product of both lengths, and what is longer is no slip of a hand.
+constexpr size_t kLongestGuess = 200;
+
+}  // namespace
 
 size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::vector<size_t>> d(a.size() + 1, std::vector<size_t>(b.size() + 1));
@@ -23,9 +29,11 @@ size_t edit_distance(std::string_view a, std::string_view b) {
 size_t most_edits(std::string_view wrong) { return std::max<size_t>(1, wrong.size() / 4); }
 
 std::string nearest(std::string_view wrong, std::span<const std::string> names) {
+  if (wrong.size() > kLongestGuess) return {};
   size_t best = most_edits(wrong) + 1;
   std::string found;
   for (const std::string& name : names) {
+    if (name.size() > 2 * kLongestGuess) continue;
     // No fewer edits than this, and far quicker to tell.
     const size_t apart = std::max(name.size(), wrong.size()) - std::min(name.size(), wrong.size());
     if (apart >= best) continue;

@@ -32,5 +32,10 @@ TEST(EditDistance, CountsASwapOnce) {
   EXPECT_EQ(edit_distance("kitten", "sitting"), 3u);
 }
 
+TEST(Nearest, DoesNotCompareTextsThatNobodyTypes) {
+  const std::vector<std::string> names = {std::string(1'000'000, 'a')};
+  EXPECT_EQ(nearest(std::string(999'999, 'a'), names), "");
+}
+
 }  // namespace
 }  // namespace capstan

@@ -76,6 +76,24 @@ TEST_F(Trained, TheNewestSavedModelBelowTheFolderIsTaken) {
   EXPECT_THAT(open({}).title(), HasSubstr("export/10"));
 }
 
+TEST_F(Trained, AFolderThatWasMovedOpensWithoutAWord) {
+  save();
+  const std::string moved = folder_ + "-moved";
+  std::filesystem::rename(folder_, moved);
+  const LoadedModel model = LoadedModel::open(posix_files(), moved, {.outputs = {"p"}});
+  std::filesystem::remove_all(moved);
+  EXPECT_EQ(model.warning(), "");
+  EXPECT_TRUE(model.run({{rows_}})[0].equals(expected_));
+}
+
+TEST_F(Trained, AFileInAFolderDoesNotLeadOutOfIt) {
+  const std::string prefix = save();
+  write(folder_ + "/inner/checkpoint", fmt::format("model_checkpoint_path: \"{}\"\n", prefix));
+  EXPECT_THAT(
+      message_of([&] { LoadedModel::open(posix_files(), folder_ + "/inner", {.outputs = {"p"}}); }),
+      HasSubstr("is not in its folder"));
+}
+
 TEST_F(Trained, WithoutASignatureTheOutputsMustBeNamedAndLikelyOnesAreTold) {
   save();
   EXPECT_THAT(message_of([&] { open({}); }),

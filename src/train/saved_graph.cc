@@ -60,6 +60,37 @@ SavedGraph read_saved_model(Files& files, const std::string& folder, const std::
   return graph;
 }
 
+// A folder that was moved since, as published models are, still names its old place.
+std::optional<std::string> named_checkpoint(Files& files, const std::string& folder) {
+  try {
+    const auto state = read_checkpoint_state(files, folder);
+    if (!state || state->model_checkpoint_path.empty()) return std::nullopt;
+    std::string here = join_path(folder, name_of(state->model_checkpoint_path));
+    if (!bundle_exists(files, here)) return std::nullopt;
+    BundleReader(files, here).check_whole();
+    return here;
+  } catch (const Error& error) {
+    if (error.code() != Code::kDataLoss && error.code() != Code::kNotFound) throw;
+    return std::nullopt;
+  }
+}
+
+CheckpointFolder newest_checkpoint(Files& files, const std::string& folder) {
+  if (auto here = named_checkpoint(files, folder)) {
+    CheckpointFolder found;
+    found.state = CheckpointStateInfo{*here, {*here}, {}, 0};
+    return found;
+  }
+  CheckpointFolder found = look_into_checkpoint_folder(files, folder);
+  // Whoever may name a folder has not been allowed what a file in it names.
+  const std::string inside = folder.ends_with('/') ? folder : folder + "/";
+  if (found.state && !found.state->model_checkpoint_path.starts_with(inside)) {
+    throw not_found("{} names the checkpoint {}, which is not in its folder",
+                    join_path(folder, kCheckpointStateName), found.state->model_checkpoint_path);
+  }
+  return found;
+}
+
 SavedGraph read_checkpoint_graph(Files& files, const CheckpointFolder& found) {
   SavedGraph graph;
   graph.bundle = found.state->model_checkpoint_path;
@@ -97,7 +128,7 @@ pb::MetaGraphDef parse_saved_model(std::string_view bytes, const std::string& ta
 SavedGraph read_saved_graph(Files& files, const std::string& folder, const std::string& tag) {
   if (auto found = find_saved_model(files, folder, kDeepest))
     return read_saved_model(files, *found, tag);
-  const CheckpointFolder found = look_into_checkpoint_folder(files, folder);
+  const CheckpointFolder found = newest_checkpoint(files, folder);
   if (found.state) return read_checkpoint_graph(files, found);
   throw not_found(
       "{} holds neither a SavedModel ({}) nor a checkpoint; the training program has to "
