@@ -41,6 +41,7 @@ class Freezer {
     take_placeholders();
     check_runnable(needed_, catalog_);
     restore_variables();
+    std::ranges::sort(out_.variables);
     import();
     for (const std::string& output : request_.outputs) out_.outputs.push_back(find_output(output));
     return std::move(out_);
