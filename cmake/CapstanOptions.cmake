@@ -4,6 +4,11 @@ option(CAPSTAN_INSTALL "Make the targets that cmake --install needs" OFF)
 option(CAPSTAN_FUZZ "Build the fuzz targets of tests/fuzz (clang)" OFF)
 # Libraries without a CMake package or pkg-config file that the rooms link by name.
 set(CAPSTAN_PLAIN_LIBRARIES leveldb snappy)
+# DuckDB is loaded when a script first needs it (jobs/duck): a build works without. tools/fetch_duckdb.py
+# puts its library here, before or after.
+set(CAPSTAN_DUCKDB "${CMAKE_CURRENT_SOURCE_DIR}/.cache/capstan/duckdb" CACHE PATH
+    "The folder with libduckdb.so")
+file(CREATE_LINK ${CAPSTAN_DUCKDB}/libduckdb.so ${CMAKE_BINARY_DIR}/libduckdb.so SYMBOLIC)
 set(CAPSTAN_SANITIZE "" CACHE STRING "Sanitizers, as for -fsanitize=")
 
 set(CMAKE_CXX_STANDARD 20)

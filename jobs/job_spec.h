@@ -69,6 +69,9 @@ struct JobSpec {
   int restarts = 0;
   SuccessRule success = SuccessRule::kTrainers;
   bool wait_for_evaluator = false;  // until it ends, instead of for a minute
+  // Folders that are of no use without the job: removed if whoever holds its tasks is killed. Else
+  // they are their maker's to remove.
+  std::vector<std::string> scratch;
   // The last word on each task, for doors whose tasks differ in more than their roles: program,
   // folder, input, files, restarts. May be empty.
   std::function<void(const Cluster& cluster, TaskSpec& task)> adjust;

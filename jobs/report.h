@@ -68,6 +68,9 @@ std::string signal_name(int signal);
 // "exit code 3", "SIGKILL"
 std::string end_text(const TaskReport& task);
 
+// "step 120/500  loss 0.31  810 steps/s  4 tasks  ETA 1 s"
+std::string progress_text(const Progress& progress, double steps_per_second, int live_tasks);
+
 // Why a job is being stopped. The first reason stays.
 struct StopReason {
   double at = 0;      // before this moment a failure waits for an earlier one to show

@@ -86,21 +86,7 @@ void Terminal::tick() {
 }
 
 std::string Terminal::status() const {
-  std::string text;
-  double rate = rate_.per_second();
-  if (progress_.step > 0) {
-    text += fmt::format("step {}", progress_.step);
-    if (progress_.last_step > 0) text += fmt::format("/{}", progress_.last_step);
-    text += "  ";
-  }
-  if (progress_.loss) text += fmt::format("loss {:.5g}  ", *progress_.loss);
-  if (rate > 0) text += fmt::format("{:.{}f} steps/s  ", rate, rate < 10 ? 1 : 0);
-  text += fmt::format("{} task{}", live_tasks_, live_tasks_ == 1 ? "" : "s");
-  int64_t left = progress_.last_step - progress_.step;
-  if (rate > 0 && left > 0) {
-    text += fmt::format("  ETA {}", duration_text(static_cast<double>(left) / rate));
-  }
-  return text;
+  return progress_text(progress_, rate_.per_second(), live_tasks_);
 }
 
 void Terminal::finish(const JobReport& report) {

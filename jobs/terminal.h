@@ -41,8 +41,7 @@ class Terminal : public JobObserver {
   void tick();
 
   void finish(const JobReport& report);
-  // "step 120/500  loss 0.31  810 steps/s  4 tasks  ETA 1 s"
-  std::string status() const;
+  std::string status() const;  // progress_text()
 
  private:
   std::string prefix(const TaskId& task);

@@ -7,6 +7,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 
 #include "base/error.h"
 #include "jobs/local/process.h"
@@ -14,7 +15,14 @@
 namespace capstan::jobs {
 namespace {
 
-[[noreturn]] void watch(int line, const std::string& entry) {
+void clean_up(const std::string& entry, const std::vector<std::string>& scratch) {
+  kill_processes_with(entry);
+  std::error_code ignored;  // nobody is left to be told
+  for (const std::string& folder : scratch) std::filesystem::remove_all(folder, ignored);
+}
+
+[[noreturn]] void watch(int line, const std::string& entry,
+                        const std::vector<std::string>& scratch) {
   setsid();  // a Ctrl-C in the terminal is not for us
   // Above all the held ports: a listening socket left here would outlive its task.
   dup2(line, 0);
@@ -24,13 +32,13 @@ namespace {
   do {
     n = read(0, &byte, 1);
   } while (n < 0 && errno == EINTR);
-  if (n == 0) kill_processes_with(entry);
+  if (n == 0) clean_up(entry, scratch);
   _exit(0);
 }
 
 }  // namespace
 
-Keeper::Keeper(const std::string& entry) {
+Keeper::Keeper(const std::string& entry, const std::vector<std::string>& scratch) {
   int pipes[2];
   if (pipe2(pipes, O_CLOEXEC) != 0) throw internal_error("pipe: {}", std::strerror(errno));
   Fd reading(pipes[0]);
@@ -39,7 +47,7 @@ Keeper::Keeper(const std::string& entry) {
   if (pid_ < 0) throw resource_exhausted("cannot fork: {}", std::strerror(errno));
   if (pid_ == 0) {
     line_.reset();
-    watch(reading.get(), entry);
+    watch(reading.get(), entry, scratch);
   }
 }
 

@@ -1,9 +1,11 @@
 #pragma once
 
 // A watcher process that outlives its maker for a moment: if the launcher itself is killed, it
-// kills what the job left behind (grandchildren that no parent-death signal reaches).
+// kills what the job left behind (grandchildren that no parent-death signal reaches), and removes
+// the job's folders.
 
 #include <string>
+#include <vector>
 
 #include "base/fd.h"
 
@@ -12,7 +14,7 @@ namespace capstan::jobs {
 class Keeper {
  public:
   // `entry` (NAME=VALUE) marks the environment of every process of the job.
-  explicit Keeper(const std::string& entry);
+  explicit Keeper(const std::string& entry, const std::vector<std::string>& scratch = {});
   ~Keeper();  // the job ended in order: the watcher just leaves
   Keeper(const Keeper&) = delete;
   Keeper& operator=(const Keeper&) = delete;

@@ -48,7 +48,7 @@ LocalPlatform::LocalPlatform(PollLoop& loop, const JobSpec& spec,
       groups_(spec.groups),
       mark_(adopt_daemons("CAPSTAN_JOB_ID=" + options.job_id)),
       secret_(secret_as_fd(random_hex(32))),
-      keeper_(mark_) {
+      keeper_(mark_, spec.scratch) {
   for (const TaskId& task : tasks_of(spec)) {
     places_.push_back(std::make_unique<Place>());
     Place& place = *places_.back();

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include "base/nearest.h"
+#include "jobs/script/dtf.h"
+#include "jobs/script/evaluate.h"
 #include "jobs/script/repartition.h"
 #include "jobs/script/words.h"
 
@@ -10,8 +12,8 @@ namespace capstan::script {
 namespace {
 
 const Algorithm* const kAlgorithms[] = {
-    // &kDtf,
-    // &kEvaluate,
+    &kDtf,
+    &kEvaluate,
     &kTableRepartition,
     &kRepartitionExt,
 };

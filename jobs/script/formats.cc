@@ -61,6 +61,8 @@ constexpr Format kFormats[] = {
     {"_mlsql_", SourceKind::kSystem, "", "What !show shows: `jobs`, `tables`, `et`, …"},
     {"modelList", SourceKind::kSystem, "", "The algorithms."},
     {"modelParams", SourceKind::kSystem, "", "The options of one algorithm."},
+    {"trainingInfo", SourceKind::kSystem, "",
+     "How the trainings of a model's path went, those that run now too."},
 };
 
 // Sources of the original that nothing serves here.

@@ -4,6 +4,7 @@
 #include "jobs/script/formats.h"
 #include "jobs/script/run.h"
 #include "jobs/script/system_tables.h"
+#include "jobs/script/training_info.h"
 
 namespace capstan::script {
 namespace {
@@ -45,6 +46,8 @@ Rows one_cell(std::string text) {
 Rows system_rows(const Here& here, const Format& format, const std::string& path,
                  const Place& place) {
   if (format.name == "modelList") return system_table(here.session, "et", place);
+  if (format.name == "trainingInfo")
+    return training_info_rows(here.session.paths.file(path, place));
   if (format.name == "modelParams") return system_table(here.session, "et/params/" + path, place);
   return system_table(here.session, path, place);
 }

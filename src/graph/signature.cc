@@ -25,6 +25,13 @@ class Fitter {
     return std::move(signature_);
   }
 
+  std::vector<DType> output_types() {
+    check_given_attrs();
+    for (const AttrDef& attr : def_.attrs) fill_default(attr);
+    fit_outputs();
+    return std::move(signature_.output_types);
+  }
+
  private:
   void check_given_attrs() {
     std::vector<std::pair<std::string, Attr>> fitting;
@@ -189,6 +196,10 @@ class Fitter {
 
 Signature fit_signature(const OpDef& def, std::span<const Output> inputs, AttrMap& attrs) {
   return Fitter(def, inputs, attrs).fit();
+}
+
+std::vector<DType> output_types(const OpDef& def, AttrMap attrs) {
+  return Fitter(def, {}, attrs).output_types();
 }
 
 }  // namespace capstan

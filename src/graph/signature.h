@@ -19,5 +19,7 @@ struct Signature {
 // Completes `attrs`. Throws InvalidArgument that names the input or attr that does not fit; the
 // caller adds the node.
 Signature fit_signature(const OpDef& def, std::span<const Output> inputs, AttrMap& attrs);
+// What a node with these attrs gives out, whatever its inputs are. Throws likewise.
+std::vector<DType> output_types(const OpDef& def, AttrMap attrs);
 
 }  // namespace capstan

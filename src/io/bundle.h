@@ -80,6 +80,9 @@ class BundleReader {
   // A box of the tensor, as in BundleWriter::add_slice.
   Tensor read_slice(std::string_view key, std::span<const int64_t> starts,
                     std::span<const int64_t> lengths) const;
+  // The whole tensor, or the part of it that a saver's text says (parse_slice_spec). Throws
+  // InvalidArgument when the text is about a tensor of another shape.
+  Tensor read_spec(std::string_view key, std::string_view slice) const;
 
   // Throws what reading would throw where a data file is missing or too short; the values are not
   // read.

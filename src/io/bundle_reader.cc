@@ -267,6 +267,19 @@ void BundleReader::check_place(std::string_view key, const Entry& entry) const {
   }
 }
 
+Tensor BundleReader::read_spec(std::string_view key, std::string_view slice) const {
+  auto spec = parse_slice_spec(slice);
+  if (!spec) return read(key);
+  const Shape stored = describe(key).second;
+  if (!(stored == spec->full)) {
+    throw invalid_argument(
+        "tensor {} in checkpoint {} has shape {}, but a part of one of shape {} is "
+        "to be restored",
+        key, prefix_, stored, spec->full);
+  }
+  return read_slice(key, spec->starts, spec->lengths);
+}
+
 void BundleReader::check_whole() const {
   for (const auto& [key, bytes] : entries_) {
     pb::BundleEntryProto proto;

@@ -21,6 +21,7 @@
 #include "base/settings.h"
 #include "base/version.h"
 #include "jobs/local/held_port.h"
+#include "jobs/local/machine.h"
 #include "jobs/report_table.h"
 #include "main/doctor.h"
 #include "main/installation.h"
@@ -35,15 +36,6 @@ std::string first_line(const char* path) {
   std::string line;
   std::getline(file, line);
   return line;
-}
-
-// Bytes of a line "MemAvailable:  123 kB" in /proc/meminfo; 0 if it is not there.
-int64_t meminfo(const std::string& field) {
-  std::ifstream file("/proc/meminfo");
-  for (std::string line; std::getline(file, line);) {
-    if (line.starts_with(field + ":")) return std::atoll(line.c_str() + field.size() + 1) * 1024;
-  }
-  return 0;
 }
 
 std::string limit_text(rlim_t limit) {
@@ -76,7 +68,7 @@ Check check_processor() {
 }
 
 Check check_memory() {
-  int64_t available = meminfo("MemAvailable"), total = meminfo("MemTotal");
+  int64_t available = jobs::meminfo("MemAvailable"), total = jobs::meminfo("MemTotal");
   std::string text =
       fmt::format("{} free of {}", jobs::human_bytes(available), jobs::human_bytes(total));
   std::string group = first_line("/sys/fs/cgroup/memory.max");

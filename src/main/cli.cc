@@ -16,8 +16,9 @@
 namespace capstan::cli {
 namespace {
 
-const std::vector<std::string> kUserCommands = {"run",  "python", "server", "jobs",   "status",
-                                                "logs", "stop",   "rm",     "doctor", "completion"};
+const std::vector<std::string> kUserCommands = {"run",  "sql",    "python",    "server",
+                                                "jobs", "status", "logs",      "stop",
+                                                "rm",   "doctor", "completion"};
 const std::vector<std::string> kRepositoryCommands = {"test", "bench", "fuzz"};
 
 std::vector<std::string> all_commands() {
@@ -29,6 +30,7 @@ std::vector<std::string> all_commands() {
 constexpr const char* kHelp = R"(capstan: parameter-server training, with no TensorFlow installed
 
   capstan run --ps 2 --workers 2 train.py   a whole cluster on this machine
+  capstan sql job.mlsql                     a script that prepares data, trains and predicts
   capstan python train.py --job_name=ps …   one task of a cluster, started by hand
   capstan server --cluster JSON --job ps --task 0
                                             a parameter server without Python
@@ -151,6 +153,7 @@ int command_complete(std::vector<std::string> words) {
 
 int dispatch(const std::string& command, const std::vector<std::string>& args) {
   if (command == "run") return command_run(args);
+  if (command == "sql") return command_sql(args);
   if (command == "jobs") return command_jobs(args);
   if (command == "status") return command_status(args);
   if (command == "logs") return command_logs(args);

@@ -24,6 +24,17 @@ struct RunOptions {
   bool detach = false;
 };
 
+struct SqlOptions {
+  std::string file;  // "-": standard input
+  std::string text;  // -e
+  std::vector<std::pair<std::string, std::string>> variables;
+  std::string output = "table";  // or json, csv
+  std::string root;
+  std::string python;
+  bool allow_shell = false;
+  bool quiet = false;
+};
+
 struct JobsOptions {
   std::vector<std::string> jobs;  // ids, names, or their beginnings
   bool json = false;
@@ -48,6 +59,7 @@ struct DoctorOptions {
 
 int run_python(const PythonOptions& options);
 int run_job(const RunOptions& options);
+int run_sql(const SqlOptions& options);
 int run_server(const ServerOptions& options);
 int show_jobs(const JobsOptions& options);
 int show_status(const JobsOptions& options);

@@ -26,6 +26,7 @@ void parse_all(CLI::App& app, const std::vector<std::string>& args);
 void parse_words(CLI::App& app, std::vector<std::string> args);
 
 int command_run(const std::vector<std::string>& args);
+int command_sql(const std::vector<std::string>& args);
 int command_jobs(const std::vector<std::string>& args);
 int command_status(const std::vector<std::string>& args);
 int command_logs(const std::vector<std::string>& args);

@@ -1,7 +1,4 @@
 #include <fmt/format.h>
-#include <poll.h>
-#include <signal.h>
-#include <sys/signalfd.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -17,21 +14,10 @@
 #include "jobs/terminal.h"
 #include "main/installation.h"
 #include "main/options.h"
+#include "main/signals.h"
 
 namespace capstan::cli {
 namespace {
-
-// From here on these signals are read, not delivered.
-Fd signals_as_fd() {
-  sigset_t set;
-  sigemptyset(&set);
-  for (int signal : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&set, signal);
-  sigprocmask(SIG_BLOCK, &set, nullptr);
-  signal(SIGPIPE, SIG_IGN);
-  Fd fd(signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
-  if (!fd) throw internal_error("signalfd: {}", std::strerror(errno));
-  return fd;
-}
 
 void check_program(const std::string& path) {
   std::error_code error;

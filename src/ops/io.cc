@@ -59,25 +59,12 @@ constexpr OpDef kSaveV2 = {
     .stateful = true,
 };
 
-Tensor restore_one(const BundleReader& reader, const std::string& name, const std::string& slice) {
-  auto spec = parse_slice_spec(slice);
-  if (!spec) return reader.read(name);
-  const Shape stored = reader.describe(name).second;
-  if (!(stored == spec->full)) {
-    throw invalid_argument(
-        "tensor {} in checkpoint {} has shape {}, but a part of one of shape {} is "
-        "to be restored",
-        name, reader.prefix(), stored, spec->full);
-  }
-  return reader.read_slice(name, spec->starts, spec->lengths);
-}
-
 void restore(KernelContext& c) {
   const auto& types = c.node().attrs().get<std::vector<DType>>("dtypes");
   const Wanted list = wanted(c, int64_t(types.size()));
   const BundleReader reader(c.task().files, c.scalar<std::string>(0));
   for (size_t i = 0; i < types.size(); ++i) {
-    Tensor value = restore_one(reader, list.names[i], list.slices[i]);
+    Tensor value = reader.read_spec(list.names[i], list.slices[i]);
     if (value.dtype() != types[i]) {
       throw invalid_argument("tensor {} in checkpoint {} is {}, but {} is to be restored",
                              list.names[i], reader.prefix(), dtype_name(value.dtype()),

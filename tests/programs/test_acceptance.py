@@ -211,3 +211,21 @@ def test_the_training_script_of_a_dtf_job_runs(by_hand, tmp_path):
 @pytest.mark.long
 def test_the_training_script_of_a_dtf_job_runs_to_its_own_end(by_hand, tmp_path):
     check_py_train(by_hand, tmp_path, 2000)
+
+
+# --- dtf/job.mlsql: the same by its own job script ----------------------------------------------
+
+
+def test_the_job_script_trains_to_its_own_end_and_publishes_one_model_after_the_other(run_capstan, tmp_path):
+    job = PROGRAMS / "dtf" / "job.mlsql"
+    for version in range(2):
+        done = run_capstan("sql", "--root", tmp_path, "--output", "json", job, timeout=200)
+        assert done.returncode == 0, done.stderr[-3000:]
+        rows = [json.loads(line) for line in done.stdout.splitlines()]
+        assert [row["jobName"] for row in rows] == ["worker", "ps"]
+        assert all(row["done"] and row["success"] for row in rows)
+        assert re.search(r"\[groupId\] \[\S+\] \[worker/0\] Train step 1999, loss: ", done.stderr)
+        model = tmp_path / "tmp" / "tf" / "model" / ("_model_%d" % version)
+        assert last_saved_step(model / "model" / "0") == 2000
+        assert json.loads((model / "meta" / "model.json").read_text())["metrics"]["step"] == 2000
+    assert sorted(p.name for p in model.parent.iterdir()) == ["_model_0", "_model_1"]

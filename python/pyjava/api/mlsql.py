@@ -30,12 +30,27 @@ def _read_text(stream):
     return _take(stream, size).decode("utf-8")
 
 
+class LogClient:
+    """What a script wants its engine to log: a line of its output is one."""
+
+    def log_to_driver(self, msg):
+        print(msg, flush=True)
+
+    def close(self):
+        pass
+
+
 class PythonProjectContext:
-    """conf holds the parameters; each is a text."""
+    """What the engine gave: conf holds the parameters; each is a text.
+
+    Scripts of older engines call read_params_once(); for those of newer ones, which do not, they are
+    read when they are first needed.
+    """
 
     def __init__(self):
-        self.conf = {}
+        self._conf = {}
         self._read = False
+        self.log_client = LogClient()
 
     def read_params_once(self):
         """Reads standard input; a second call does nothing."""
@@ -45,10 +60,17 @@ class PythonProjectContext:
         stream = sys.stdin.buffer
         for _ in range(_read_int(stream)):
             key = _read_text(stream)
-            self.conf[key] = _read_text(stream)
+            self._conf[key] = _read_text(stream)
+
+    @property
+    def conf(self):
+        self.read_params_once()
+        return self._conf
 
     def input_data_dir(self):
+        """The file with the rows of this worker. A parameter server has none: KeyError."""
         return self.conf["tempDataLocalPath"]
 
     def output_model_dir(self):
+        """Where this worker's model goes; whoever writes makes it. KeyError on a parameter server."""
         return self.conf["tempModelLocalPath"]

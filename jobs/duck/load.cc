@@ -1,0 +1,78 @@
+#include "jobs/duck/load.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <fstream>
+#include <regex>
+
+#include "base/error.h"
+#include "jobs/duck/damage.h"
+#include "jobs/duck/file_list.h"
+#include "jobs/duck/read_options.h"
+
+namespace capstan::duck {
+namespace {
+
+namespace fs = std::filesystem;
+using script::LoadFrom;
+
+Input input_of(Core& core, const LoadFrom& from) {
+  if (!from.path.empty()) return {list_files(from.path), ""};
+  std::string path = core.workspace.fresh("." + from.format);
+  std::ofstream(path, std::ios::binary) << from.text;
+  return {{path}, "the text"};
+}
+
+// DuckDB reads these as patterns, and the lock compares whole paths.
+void check_names(const std::vector<std::string>& files) {
+  for (const std::string& file : files) {
+    if (file.find_first_of("*?[") != file.npos) {
+      throw unimplemented("{}: a file with * ? or [ in its name cannot be read; rename it", file);
+    }
+  }
+}
+
+// Spark calls the columns of a file without header _c0, _c1, …
+std::string spark_name(const std::string& name) {
+  static const std::regex unnamed("column([0-9]+)");
+  std::smatch found;
+  if (!std::regex_match(name, found, unnamed)) return name;
+  return "_c" + std::to_string(std::stoul(found[1]));
+}
+
+void read(Core& core, Pull& pull, const LoadFrom& from, const Input& input, const std::string& call,
+          const std::string& stored) {
+  Store reader(core.api, closed_settings(core.options));
+  Link link(core.api, reader.raw(), core.interrupts);
+  std::vector<std::string> real;
+  for (const std::string& file : input.files) {
+    real.push_back(file);
+    real.push_back(fs::canonical(file));
+  }
+  close_off(link, real, "");
+  std::string columns = from.format == "text" ? "coalesce(value, '') AS value" : "*";
+  Result rows = link.stream(fmt::format("SELECT {} FROM {}", columns, call));
+  bool unnamed = from.format == "csv" && !flag(from.options, "header", false);
+  pull.into(stored, rows,
+            [&](const std::string& name) { return unnamed ? spark_name(name) : name; });
+}
+
+}  // namespace
+
+void load_files(Core& core, Pull& pull, const LoadFrom& from, const std::string& stored) {
+  Input input = input_of(core, from);
+  check_names(input.files);
+  std::string call = read_call(from.format, input.files, from.options);
+  try {
+    read(core, pull, from, input, call, stored);
+  } catch (const Error& error) {
+    bool ours = error.code() == Code::kCancelled || error.code() == Code::kResourceExhausted ||
+                error.code() == Code::kInternal || error.code() == Code::kPermissionDenied;
+    if (ours) throw;
+    throw_damaged(error, from, input);
+  }
+  if (!input.said.empty()) fs::remove(input.files.front());
+}
+
+}  // namespace capstan::duck

@@ -1,0 +1,148 @@
+#include "jobs/duck/test_engine.h"
+
+namespace capstan::duck {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+TEST_F(DuckTest, CsvWithoutHeaderHasSparksColumnNames) {
+  load("csv", file("a.csv", "1,x\n2,y\n"));
+  EXPECT_EQ(all("t"), "_c0,_c1|1,x|2,y");
+}
+
+TEST_F(DuckTest, CsvOptionsAreHonoured) {
+  load("csv", file("a.csv", "a;b\n1;'x;''y'\nNA;z\n"),
+       {{"header", "true"}, {"sep", ";"}, {"quote", "'"}, {"nullValue", "NA"}});
+  EXPECT_EQ(all("t"), "a,b|1,x;'y|null,z");
+  load("csv", file("b.csv", "a\tb\n1\t2\n"), {{"HEADER", "true"}, {"delimiter", "\\t"}});
+  EXPECT_EQ(all("t"), "a,b|1,2");
+}
+
+TEST_F(DuckTest, CsvTypesAreInferredUnlessTheyShallNotBe) {
+  std::string path = file("a.csv", "a,b\n1,2.5\n");
+  load("csv", path, {{"header", "true"}});
+  EXPECT_EQ(engine->columns("t")[0].type, "BIGINT");
+  EXPECT_EQ(engine->columns("t")[1].type, "DOUBLE");
+  load("csv", path, {{"header", "true"}, {"inferSchema", "false"}});
+  EXPECT_EQ(engine->columns("t")[0].type, "VARCHAR");
+}
+
+TEST_F(DuckTest, ADateFormatIsJavas) {
+  load("csv", file("a.csv", "d\n16/11/2026\n"), {{"header", "true"}, {"dateFormat", "dd/MM/yyyy"}});
+  EXPECT_EQ(all("t"), "d|2026-11-16");
+}
+
+TEST_F(DuckTest, JsonLinesGiveTheColumnsOfAllLines) {
+  std::string lines;
+  for (int i = 0; i < 30000; ++i) lines += "{\"a\":1,\"d\":\"2026-11-16\"}\n";
+  load("json", file("a.json", lines + "{\"a\":2,\"late\":[1,2]}\n"));
+  EXPECT_EQ(answer("select count(*) as n, max(late) as late, max(typeof(d)) as d from t"),
+            "n,late,d|30001,[1,2],VARCHAR");
+}
+
+TEST_F(DuckTest, JsonMayBeOneArrayOverManyLines) {
+  load("json", file("a.json", "[{\"a\": 1},\n {\"a\":\n 2}]"), {{"multiLine", "true"}});
+  EXPECT_EQ(all("t"), "a|1|2");
+}
+
+TEST_F(DuckTest, TextIsOneRowPerLineWhateverIsInIt) {
+  load("text", file("a.txt", "a,b\t\"q\n\n'x' | y\\n\nend"));
+  EXPECT_EQ(all("t"), "value|a,b\t\"q||'x' | y\\n|end");
+}
+
+TEST_F(DuckTest, BytesOfTheScriptAreLoadedLikeAFile) {
+  engine->load({"json", "", "{\"a\":1}\n{\"a\":2}", {}}, "t");
+  EXPECT_EQ(all("t"), "a|1|2");
+  engine->load({"csv", "", "a,b\n1,2\n", {{"header", "true"}}}, "t");
+  EXPECT_EQ(all("t"), "a,b|1,2");
+}
+
+TEST_F(DuckTest, AFolderAndAPatternAreManyFiles) {
+  file("in/b.csv", "2\n");
+  file("in/a.csv", "1\n");
+  file("in/_SUCCESS", "not data");
+  file("in/.hidden", "not data");
+  load("csv", folder + "/in");
+  EXPECT_EQ(all("t"), "_c0|1|2");
+  load("csv", folder + "/in/{b,c}*.csv");
+  EXPECT_EQ(all("t"), "_c0|2");
+}
+
+TEST_F(DuckTest, FoldersNamedAfterValuesGiveAColumn) {
+  file("in/d=1/a.json", "{\"x\":1}\n");
+  file("in/d=2/a.json", "{\"x\":2}\n");
+  load("json", folder + "/in");
+  EXPECT_EQ(all("t"), "x,d|1,1|2,2");
+}
+
+TEST_F(DuckTest, AChangeOfTheFileAfterwardsChangesNothing) {
+  std::string path = file("a.csv", "1\n");
+  load("csv", path);
+  file("a.csv", "9\n");
+  EXPECT_EQ(all("t"), "_c0|1");
+}
+
+TEST_F(DuckTest, AMissingFileIsNotFound) {
+  EXPECT_THAT(thrown([&] { load("csv", folder + "/no.csv"); }), StartsWith("NotFound: "));
+  EXPECT_THAT(thrown([&] { load("csv", folder + "/*.csv"); }), StartsWith("NotFound: "));
+}
+
+TEST_F(DuckTest, ALinkOutOfTheFolderIsRefused) {
+  std::string secret = file("secret.csv", "1\n");
+  file("in/a.csv", "2\n");
+  std::filesystem::create_symlink(secret, folder + "/in/b.csv");
+  EXPECT_THAT(thrown([&] { load("csv", folder + "/in"); }),
+              AllOf(StartsWith("PermissionDenied: "), HasSubstr("leads out of")));
+}
+
+// Each: what is wrong, and the line that the message names.
+struct Damaged {
+  const char* format;
+  std::string bytes;
+  const char* line;
+  const char* reason;
+};
+
+TEST_F(DuckTest, DamagedInputIsNamedWithFileAndLine) {
+  std::string many;
+  for (int i = 0; i < 30000; ++i) many += "1,2\n";
+  const Damaged cases[] = {
+      {"csv", "a,b\n1,2\n3,\"cut", "3", "quote"},
+      {"csv", "a,b\n" + many + "x,2\n", "30002", "inferSchema"},
+      {"csv", "a,b\n" + many + "1,2,3\n", "30002", "olumn"},
+      {"csv", "a,b\n1,ok\n2,\xff\xfe\n", "3", "utf-8"},
+      {"json", "{\"a\":1}\n{\"a\":\n", "2", "end of data"},
+      {"json", "{\"a\":1}\n{\"a\":\"\xff\"}\n", "2", "UTF-8"},
+      {"json", "{\"a\":1}\nno json\n", "2", ""},
+      {"parquet", "PAR1abcdefghijklmnop", "", "magic"},
+      {"text", "ok\n\xff\xfe\n", "2", "utf-8"},
+  };
+  for (const Damaged& damaged : cases) {
+    std::string path = file(std::string("bad.") + damaged.format, damaged.bytes);
+    std::string place = path + (*damaged.line ? std::string(":") + damaged.line : "") + ": ";
+    EXPECT_THAT(thrown([&] {
+                  load(damaged.format, path, {{"header", "true"}});
+                }),
+                AllOf(StartsWith("DataLoss: " + place), HasSubstr(damaged.reason)))
+        << damaged.bytes.substr(0, 40);
+    EXPECT_FALSE(testing::Test::HasFatalFailure());
+  }
+}
+
+TEST_F(DuckTest, AnotherEncodingIsRefused) {
+  EXPECT_THAT(thrown([&] {
+                load("csv", file("a.csv", "1\n"), {{"encoding", "GBK"}});
+              }),
+              StartsWith("InvalidArgument: encoding gbk"));
+}
+
+TEST_F(DuckTest, AFailedLoadLeavesTheOldTable) {
+  load("csv", file("a.csv", "1\n"));
+  EXPECT_NE(thrown([&] { load("json", file("a.json", "{")); }), "");
+  EXPECT_EQ(all("t"), "_c0|1");
+}
+
+}  // namespace
+}  // namespace capstan::duck

@@ -1,0 +1,125 @@
+#include "jobs/duck/read_options.h"
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "jobs/duck/connection.h"
+#include "jobs/duck/date_pattern.h"
+#include "jobs/duck/tables.h"
+
+namespace capstan::duck {
+namespace {
+
+using script::KeyValues;
+
+// `\t` in a script is a backslash and a letter: its strings have no escapes.
+std::string character(const std::string& text) {
+  if (text == "\\t") return "\t";
+  if (text == "\\\\") return "\\";
+  return text;
+}
+
+void check_encoding(const KeyValues& options) {
+  std::string encoding = lower(option(options, "encoding") + option(options, "charset"));
+  if (!encoding.empty() && encoding != "utf-8" && encoding != "utf8") {
+    throw invalid_argument("encoding {} is not read here; only UTF-8 is", encoding);
+  }
+}
+
+std::string text_or(const KeyValues& options, std::string_view key, std::string_view standard) {
+  std::string given = character(option(options, key));
+  return given.empty() ? std::string(standard) : given;
+}
+
+// dateFormat and timestampFormat, in Java's letters.
+std::string date_formats(const KeyValues& options) {
+  std::string out;
+  for (const char* key : {"dateFormat", "timestampFormat"}) {
+    std::string given = option(options, key);
+    if (!given.empty()) out += fmt::format(", {} = {}", lower(key), sql_text(date_pattern(given)));
+  }
+  return out;
+}
+
+std::string csv_arguments(const KeyValues& options) {
+  check_encoding(options);
+  std::string null = option(options, "nullValue");
+  std::string quote = text_or(options, "quote", "\"");
+  return fmt::format(
+      ", header = {}, delim = {}, quote = {}, escape = {}, nullstr = {}, all_varchar = {}, "
+      "ignore_errors = {}, strict_mode = true, max_line_size = 33554432, buffer_size = 134217728{}",
+      flag(options, "header", false), sql_text(csv_delimiter(options)), sql_text(quote),
+      sql_text(text_or(options, "escape", quote)),
+      null.empty() ? "['']" : fmt::format("[{}, '']", sql_text(null)),
+      !flag(options, "inferSchema", true), lower(option(options, "mode")) == "dropmalformed",
+      date_formats(options));
+}
+
+std::string json_arguments(const KeyValues& options) {
+  check_encoding(options);
+  // A column that is first seen in the last line is still a column: all lines are looked at. Text
+  // that looks like a date stays text, as in Spark.
+  std::string formats = date_formats(options);
+  if (formats.empty()) formats = ", dateformat = 'never', timestampformat = 'never'";
+  return fmt::format(
+      ", format = '{}', sample_size = -1, maximum_sample_files = 1000000, union_by_name = true, "
+      "maximum_object_size = 67108864{}",
+      flag(options, "multiLine", false) ? "auto" : "newline_delimited", formats);
+}
+
+}  // namespace
+
+std::string option(const KeyValues& options, std::string_view key) {
+  for (const auto& [name, value] : options) {
+    if (lower(name) == lower(key)) return value;
+  }
+  return {};
+}
+
+std::string csv_delimiter(const KeyValues& options) {
+  std::string given = character(option(options, "delimiter"));
+  if (given.empty()) given = character(option(options, "sep"));
+  return given.empty() ? "," : given;
+}
+
+char csv_quote(const KeyValues& options) { return text_or(options, "quote", "\"")[0]; }
+
+bool flag(const KeyValues& options, std::string_view key, bool standard) {
+  std::string text = lower(option(options, key));
+  if (text.empty()) return standard;
+  if (text == "true" || text == "1" || text == "yes") return true;
+  if (text == "false" || text == "0" || text == "no") return false;
+  throw invalid_argument("{}=\"{}\": true or false is expected", key, text);
+}
+
+std::string read_call(const std::string& format, const std::vector<std::string>& files,
+                      const KeyValues& options) {
+  std::string list;
+  for (const std::string& file : files) list += (list.empty() ? "" : ", ") + sql_text(file);
+  list = "[" + list + "]";
+  if (format == "csv") return "read_csv(" + list + csv_arguments(options) + ")";
+  if (format == "json") return "read_json(" + list + json_arguments(options) + ")";
+  if (format == "parquet") return "read_parquet(" + list + ")";
+  if (format == "text") {
+    // Lines as they are: no sign in them means anything, and an empty one is no null.
+    return "read_csv(" + list +
+           ", columns = {'value': 'VARCHAR'}, delim = '', quote = '', escape = '', header = false, "
+           "auto_detect = false, max_line_size = 33554432, buffer_size = 134217728)";
+  }
+  throw invalid_argument("format {} is not read here; csv, json, parquet and text are", format);
+}
+
+std::string write_options(const std::string& format, const KeyValues& options) {
+  if (format == "parquet") return "FORMAT parquet, COMPRESSION snappy";
+  if (format == "json") return "FORMAT json";
+  if (format == "csv") {
+    return fmt::format("FORMAT csv, HEADER {}, DELIMITER {}, QUOTE {}, ESCAPE {}, NULLSTR {}",
+                       flag(options, "header", false), sql_text(csv_delimiter(options)),
+                       sql_text(text_or(options, "quote", "\"")),
+                       sql_text(text_or(options, "escape", "\"")),
+                       sql_text(option(options, "nullValue")));
+  }
+  throw invalid_argument("format {} is not written here; csv, json and parquet are", format);
+}
+
+}  // namespace capstan::duck

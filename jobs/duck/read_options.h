@@ -1,0 +1,26 @@
+#pragma once
+
+// Options of load and save, in Spark's names, as DuckDB's arguments.
+
+#include <string>
+#include <vector>
+
+#include "jobs/script/engine.h"
+
+namespace capstan::duck {
+
+// "read_csv(['a.csv'], header = true, …)". Throws InvalidArgument for a format or a value that is
+// not known.
+std::string read_call(const std::string& format, const std::vector<std::string>& files,
+                      const script::KeyValues& options);
+// "FORMAT csv, HEADER false, …".
+std::string write_options(const std::string& format, const script::KeyValues& options);
+
+// Keys compare without regard to case. Empty if it is not given.
+std::string option(const script::KeyValues& options, std::string_view key);
+bool flag(const script::KeyValues& options, std::string_view key, bool standard);
+
+std::string csv_delimiter(const script::KeyValues& options);
+char csv_quote(const script::KeyValues& options);
+
+}  // namespace capstan::duck

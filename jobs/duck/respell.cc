@@ -1,0 +1,121 @@
+#include <algorithm>
+
+#include "jobs/duck/connection.h"
+#include "jobs/duck/date_pattern.h"
+#include "jobs/duck/spark_sql.h"
+#include "jobs/script/sql_error.h"
+
+namespace capstan::duck {
+namespace {
+
+using Kind = Token::Kind;
+using script::SqlError;
+using Tokens = std::vector<Token>;
+
+bool is(const Tokens& tokens, size_t i, std::string_view text) {
+  return i < tokens.size() && tokens[i].text == text &&
+         (tokens[i].kind == Kind::kWord || tokens[i].kind == Kind::kSign);
+}
+
+bool is_text(const Tokens& tokens, size_t i) {
+  return i < tokens.size() && tokens[i].kind == Kind::kText;
+}
+
+bool is_name(const Tokens& tokens, size_t i) {
+  return i < tokens.size() && (tokens[i].kind == Kind::kWord || tokens[i].kind == Kind::kName);
+}
+
+[[noreturn]] void fail(const Token& token, std::string message) {
+  throw SqlError(Code::kInvalidArgument, std::move(message), token.offset);
+}
+
+// The parenthesis that closes the one at `open`; the end of the tokens if none does.
+size_t closing(const Tokens& tokens, size_t open) {
+  int depth = 0;
+  for (size_t i = open; i < tokens.size(); ++i) {
+    depth += is(tokens, i, "(") - is(tokens, i, ")");
+    if (depth == 0) return i;
+  }
+  return tokens.size();
+}
+
+// DuckDB's ~ matches a whole text, rlike some part of it.
+void respell_rlike(Tokens& tokens, size_t i) {
+  if (!is(tokens, i, "rlike") && !is(tokens, i, "regexp")) return;
+  if (is(tokens, i + 1, "(")) {
+    tokens[i].spelled = "regexp_matches";
+    return;
+  }
+  if (i == 0 || is(tokens, i - 1, ".") || is(tokens, i - 1, "as")) return;
+  if (!is_text(tokens, i + 1)) {
+    if (is(tokens, i, "rlike")) fail(tokens[i], "rlike takes a text; else regexp_like(a, b)");
+    return;
+  }
+  bool negated = is(tokens, i - 1, "not");
+  if (negated) tokens[i - 1].spelled.clear();
+  tokens[i].spelled = negated ? "!~" : "~";
+  tokens[i + 1].spelled = sql_text("(?s).*(?:" + tokens[i + 1].text + ").*");
+}
+
+void respell_equal(Tokens& tokens, size_t i) {
+  if (!is(tokens, i, "<") || !is(tokens, i + 1, "=") || !is(tokens, i + 2, ">")) return;
+  if (tokens[i].end != tokens[i + 1].offset || tokens[i + 1].end != tokens[i + 2].offset) return;
+  tokens[i].spelled = " IS NOT DISTINCT FROM ";
+  tokens[i + 1].spelled.clear();
+  tokens[i + 2].spelled.clear();
+}
+
+void respell_makers(Tokens& tokens, size_t i) {
+  if (!is(tokens, i + 1, "(") || is(tokens, i + 2, "select")) return;
+  if (is(tokens, i, "array")) tokens[i].spelled = "list_value";
+  if (is(tokens, i, "struct")) tokens[i].spelled = "row";
+}
+
+// from t lateral view explode(v) x as e: from t, unnest(v) as x(e).
+void respell_lateral_view(Tokens& tokens, size_t i) {
+  if (!is(tokens, i, "lateral") || !is(tokens, i + 1, "view")) return;
+  if (!is(tokens, i + 2, "explode") || !is(tokens, i + 3, "(")) {
+    fail(tokens[i], "lateral view is known with explode(…) only");
+  }
+  size_t table = closing(tokens, i + 3) + 1;
+  bool has_as = is(tokens, table + 1, "as");
+  size_t column = table + (has_as ? 2 : 1);
+  if (!is_name(tokens, table) || !is_name(tokens, column)) {
+    fail(tokens[i], "lateral view explode(…) needs a table and a column: x as e");
+  }
+  tokens[i].spelled = ",";
+  tokens[i + 1].spelled.clear();
+  tokens[i + 2].spelled = "unnest";
+  tokens[table].spelled = "AS " + tokens[table].spelled;
+  if (has_as) tokens[table + 1].spelled.clear();
+  tokens[column].spelled = "(" + tokens[column].spelled + ")";
+}
+
+constexpr std::string_view kDated[] = {"date_format", "to_date", "to_timestamp", "unix_timestamp",
+                                       "from_unixtime"};
+
+void respell_date_pattern(Tokens& tokens, size_t i) {
+  bool dated = std::find(std::begin(kDated), std::end(kDated), tokens[i].text) != std::end(kDated);
+  if (!dated || !is(tokens, i, tokens[i].text) || !is(tokens, i + 1, "(")) return;
+  size_t pattern = closing(tokens, i + 1) - 1;
+  if (!is_text(tokens, pattern) || !is(tokens, pattern - 1, ",")) return;
+  try {
+    tokens[pattern].spelled = sql_text(date_pattern(tokens[pattern].text));
+  } catch (const Error& error) {
+    fail(tokens[pattern], error.message());
+  }
+}
+
+}  // namespace
+
+void respell(Tokens& tokens) {
+  for (size_t i = 0; i < tokens.size(); ++i) {
+    respell_rlike(tokens, i);
+    respell_equal(tokens, i);
+    respell_makers(tokens, i);
+    respell_lateral_view(tokens, i);
+    respell_date_pattern(tokens, i);
+  }
+}
+
+}  // namespace capstan::duck

@@ -1,0 +1,53 @@
+#include <fmt/format.h>
+
+#include <exception>
+#include <filesystem>
+#include <thread>
+
+#include "base/error.h"
+#include "jobs/duck/cells.h"
+#include "jobs/duck/write_files.h"
+
+namespace capstan::duck {
+namespace {
+
+// The rows [begin, end) of a stored table. Nothing is ever deleted from one, so its rows have the
+// numbers from 0 on.
+std::string slice_query(const std::string& stored, int64_t begin, int64_t end) {
+  return fmt::format("SELECT * FROM {} WHERE rowid >= {} AND rowid < {}", stored, begin, end);
+}
+
+}  // namespace
+
+std::vector<int64_t> write_slices(Core& core, const Tables& tables, const std::string& stored,
+                                  const std::string& options,
+                                  const std::vector<std::string>& paths) {
+  int64_t rows = tables.count(stored), parts = int64_t(paths.size());
+  std::vector<int64_t> counts;
+  std::vector<std::string> written;
+  std::vector<std::exception_ptr> failures(paths.size());
+  std::vector<std::thread> writers;
+  for (int64_t i = 0; i < parts; ++i) {
+    int64_t begin = rows * i / parts, end = rows * (i + 1) / parts;
+    counts.push_back(end - begin);
+    written.push_back(core.workspace.fresh(std::filesystem::path(paths[i]).extension()));
+    std::string sql = fmt::format("COPY ({}) TO {} ({})", slice_query(stored, begin, end),
+                                  sql_text(written[i]), options);
+    writers.emplace_back([&core, &failure = failures[i], sql = std::move(sql)] {
+      try {
+        Link link(core.api, core.store.raw(), core.interrupts);
+        link.run(sql);
+      } catch (...) {
+        failure = std::current_exception();
+      }
+    });
+  }
+  for (std::thread& writer : writers) writer.join();
+  for (const std::exception_ptr& failure : failures) {
+    if (failure) std::rethrow_exception(failure);
+  }
+  for (size_t i = 0; i < paths.size(); ++i) move_into_place(written[i], paths[i]);
+  return counts;
+}
+
+}  // namespace capstan::duck
