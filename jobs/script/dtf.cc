@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -26,6 +27,7 @@ using Json = nlohmann::json;
 
 // What a task takes before it has done anything: interpreter, numpy, Capstan.
 constexpr int64_t kTaskMemory = 60'000'000;
+constexpr int kMostTasks = 1000;
 constexpr const char* kTrainingInfo = "training_info";
 
 double now_in_seconds() {
@@ -46,17 +48,29 @@ Value either(const AlgorithmCall& call, std::string_view name, std::string_view 
   return value;
 }
 
+std::string counted(int count, std::string_view thing) {
+  return fmt::format("{} {}{}", count, thing, count == 1 ? "" : "s");
+}
+
+// A number of tasks, or the index of one.
+int task_number(const AlgorithmCall& call, std::string_view option, int64_t value) {
+  if (value <= kMostTasks) return int(value);
+  throw error_at(call.options.place_of(option), Code::kInvalidArgument,
+                 fmt::format("{} {}: no more than {} tasks", option, value, kMostTasks));
+}
+
 DtfPlan plan_of(const AlgorithmCall& call) {
   DtfPlan plan;
   plan.workers = call.session.engine.partitions(call.table);
-  plan.servers = int(either(call, "fitParam.0.psNum", "fitParam.0.ps.num", &Options::integer));
-  plan.chief = int(call.options.integer("fitParam.0.chiefIndex"));
+  plan.servers =
+      task_number(call, "fitParam.0.psNum",
+                  either(call, "fitParam.0.psNum", "fitParam.0.ps.num", &Options::integer));
+  plan.chief =
+      task_number(call, "fitParam.0.chiefIndex", call.options.integer("fitParam.0.chiefIndex"));
   if (plan.chief >= plan.workers) {
-    throw error_at(
-        call.options.place_of("fitParam.0.chiefIndex"), Code::kInvalidArgument,
-        fmt::format("chiefIndex {}: there {} {} (one for each partition of {})", plan.chief,
-                    plan.workers == 1 ? "is 1 worker" : "are",
-                    plan.workers == 1 ? "" : fmt::format("{} workers", plan.workers), call.table));
+    throw error_at(call.options.place_of("fitParam.0.chiefIndex"), Code::kInvalidArgument,
+                   fmt::format("chiefIndex {}: {} from 0 on, one for each partition of {}",
+                               plan.chief, counted(plan.workers, "worker"), call.table));
   }
   plan.project = dtf_project(call);
   plan.parameters = call.options.below("fitParam.0.");
@@ -69,7 +83,7 @@ void check_capacity(const AlgorithmCall& call, const DtfPlan& plan) {
   const Capacity has = call.session.jobs.capacity();
   const int tasks = plan.workers + plan.servers;
   const std::string wants =
-      fmt::format("{} workers and {} parameter servers", plan.workers, plan.servers);
+      counted(plan.workers, "worker") + " and " + counted(plan.servers, "parameter server");
   if (has.free_memory < tasks * kTaskMemory) {
     throw error_at(
         call.place, Code::kResourceExhausted,
@@ -79,7 +93,7 @@ void check_capacity(const AlgorithmCall& call, const DtfPlan& plan) {
                     jobs::human_bytes(has.free_memory)));
   }
   if (tasks > has.cores) {
-    call.session.listener.note(fmt::format("{} share {} cores", wants, has.cores));
+    call.session.listener.note(fmt::format("{} share {}", wants, counted(has.cores, "core")));
   }
 }
 
@@ -104,7 +118,7 @@ jobs::JobSpec spec_of(const AlgorithmCall& call, const DtfPlan& plan) {
                          [&](std::string_view text) { call.session.listener.note(text); });
   spec.program.python_path = runner.python_path();
   spec.name = plan.project.entry.substr(0, plan.project.entry.rfind(".py"));
-  spec.restarts = int(call.options.integer("restart"));
+  spec.restarts = int(std::min<int64_t>(call.options.integer("restart"), INT32_MAX));
   if (call.options.has("timeout")) spec.timeout_seconds = call.options.number("timeout");
   lay_out_tasks(plan, spec);
   return spec;

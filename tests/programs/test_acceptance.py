@@ -218,14 +218,16 @@ def test_the_training_script_of_a_dtf_job_runs_to_its_own_end(by_hand, tmp_path)
 
 def test_the_job_script_trains_to_its_own_end_and_publishes_one_model_after_the_other(run_capstan, tmp_path):
     job = PROGRAMS / "dtf" / "job.mlsql"
-    for version in range(2):
-        done = run_capstan("sql", "--root", tmp_path, "--output", "json", job, timeout=200)
+    # The second time it is made to end sooner.
+    for version, last in enumerate((2000, 40)):
+        limit = {"CAPSTAN_MAX_STEPS": str(last)} if last < 2000 else {}
+        done = run_capstan("sql", "--root", tmp_path, "--output", "json", job, timeout=200, env=limit)
         assert done.returncode == 0, done.stderr[-3000:]
         rows = [json.loads(line) for line in done.stdout.splitlines()]
         assert [row["jobName"] for row in rows] == ["worker", "ps"]
         assert all(row["done"] and row["success"] for row in rows)
-        assert re.search(r"\[groupId\] \[\S+\] \[worker/0\] Train step 1999, loss: ", done.stderr)
+        assert re.search(r"\[groupId\] \[\S+\] \[worker/0\] Train step %d, loss: " % (last - 1), done.stderr)
         model = tmp_path / "tmp" / "tf" / "model" / ("_model_%d" % version)
-        assert last_saved_step(model / "model" / "0") == 2000
-        assert json.loads((model / "meta" / "model.json").read_text())["metrics"]["step"] == 2000
+        assert last_saved_step(model / "model" / "0") == last
+        assert json.loads((model / "meta" / "model.json").read_text())["metrics"]["step"] == last
     assert sorted(p.name for p in model.parent.iterdir()) == ["_model_0", "_model_1"]

@@ -46,12 +46,13 @@ class Scripts:
         path.write_text(JOB % values)
         return path
 
-    def start(self, *args):
+    def start(self, *args, stdin=subprocess.DEVNULL):
         command = [self._capstan, "sql", "--python", sys.executable, "--root", self.folder, *args]
         process = subprocess.Popen(
             list(map(str, command)),
             cwd=self.folder,
             env=self._env,
+            stdin=stdin,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,

@@ -1,0 +1,98 @@
+"""`capstan sql`: what goes where, and how it ends."""
+
+import json
+import signal
+import subprocess
+
+import pytest
+from job_scripts import rows_of
+
+ROWS = "select i as n, 'a,' || i as t from range(2) r(i) as x;"
+ENDLESS = "select count(*) as n from range(1000000000) a, range(1000000000) b as x;"
+
+
+@pytest.mark.parametrize(
+    "output, text",
+    [
+        ("table", "n  t\n0  a,0\n1  a,1\n"),
+        ("json", '{"n":0,"t":"a,0"}\n{"n":1,"t":"a,1"}\n'),
+        ("csv", 'n,t\n0,"a,0"\n1,"a,1"\n'),
+    ],
+)
+def test_the_last_table_is_all_that_is_printed(scripts, output, text):
+    assert scripts.run("--output", output, "-e", ROWS) == (0, text, "")
+
+
+def test_json_and_csv_have_all_rows_and_a_table_the_first(scripts):
+    many = "select i as n from range(6000) r(i) as x;"
+    code, out, err = scripts.run("-e", many)
+    assert (code, len(out.splitlines())) == (0, 5001) and "the first 5000 of 6000 rows" in err
+    assert len(rows_of(scripts.run("--output", "json", "-e", many)[1])) == 6000
+
+
+def test_variables_of_the_command_line_go_before_defaults(scripts):
+    script = 'set day="never" where type="defaultParam"; select "${day}" as d as x;'.replace('"${day}"', "'${day}'")
+    code, out, err = scripts.run("--set", "day=2026-11-16", "--output", "json", "-e", script)
+    assert (code, rows_of(out)) == (0, [{"d": "2026-11-16"}]), err
+
+
+def test_a_script_comes_from_a_file_or_from_standard_input(scripts):
+    path = scripts.folder / "a.mlsql"
+    path.write_text(ROWS)
+    assert scripts.run("--output", "csv", path)[0] == 0
+    process = scripts.start("--output", "json", "-", stdin=subprocess.PIPE)
+    out, err = process.communicate(ROWS, timeout=60)
+    assert len(rows_of(out)) == 2, err
+
+
+def test_it_stops_at_the_first_failure_and_says_where(scripts):
+    code, out, err = scripts.run("-e", "select 1 as a as x;\nselect nothing from x as y;\n!println 'no';")
+    assert (code, out) == (1, "") and err.startswith("-e:2:8: "), err
+    assert err.splitlines()[-1].strip() == "^"
+
+
+@pytest.mark.parametrize(
+    "args, message",
+    [
+        ([], "which script?"),
+        (["a.mlsql", "-e", "b"], "a file or -e, not both"),
+        (["--output", "xml", "-e", "x"], "xml"),
+        (["--set", "day", "-e", "x"], "expected NAME=VALUE"),
+        (["--outptu", "csv", "-e", "x"], "did you mean --output?"),
+        (["nowhere.mlsql"], "nowhere.mlsql"),
+    ],
+)
+def test_wrong_usage_is_told_apart_from_a_script_that_fails(scripts, args, message):
+    code, out, err = scripts.run(*args)
+    assert (code, out) == (2, "") and message in err
+
+
+def test_a_root_that_is_not_there_is_wrong_usage(run_capstan):
+    done = run_capstan("sql", "--root", "/nowhere/at/all", "-e", ROWS)
+    assert done.returncode == 2 and "/nowhere/at/all: no such folder" in done.stderr
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_a_query(scripts, number):
+    job = scripts.start("-e", "!println 'begun';" + ENDLESS)
+    assert "begun" in job.stderr.readline()
+    job.send_signal(number)
+    _, err = job.communicate(timeout=20)
+    assert job.returncode == 128 + number and "-e:1:" in err
+
+
+def test_a_reader_that_leaves_ends_it_quietly(scripts):
+    process = scripts.start("--output", "csv", "-e", "select i as n from range(300000) r(i) as x;")
+    process.stdout.readline()
+    process.stdout.close()
+    assert process.wait(30) == 128 + signal.SIGPIPE
+    assert process.stderr.read() == ""
+
+
+def test_two_scripts_at_once_do_not_see_each_others_tables(scripts):
+    own = "select '%s' as who as t; load jsonStr.`j` as j; select who from t as r;"
+    jobs = [
+        scripts.start("--output", "json", "-e", "set j='{\"a\":1}';" + own % name) for name in ("a", "b")
+    ]
+    answers = [json.loads(job.communicate(timeout=60)[0])["who"] for job in jobs]
+    assert answers == ["a", "b"]
