@@ -33,7 +33,6 @@ std::string nearest(std::string_view wrong, std::span<const std::string> names) 
   size_t best = most_edits(wrong) + 1;
   std::string found;
   for (const std::string& name : names) {
-    if (name.size() > 2 * kLongestGuess) continue;
     // No fewer edits than this, and far quicker to tell.
     const size_t apart = std::max(name.size(), wrong.size()) - std::min(name.size(), wrong.size());
     if (apart >= best) continue;

@@ -2,6 +2,7 @@
 
 #include <set>
 
+#include "jobs/duck/duck.h"
 #include "script/fake_engine.h"
 #include "script/scratch.h"
 #include "script/script_case.h"
@@ -15,6 +16,14 @@ TEST_P(Cases, ComeOutAsTheySay) {
   FakeEngine engine;
   Scratch scratch;
   EXPECT_EQ(run_case(GetParam(), engine, scratch.path()), "");
+}
+
+TEST_P(Cases, ComeOutAsTheySayOnDuckDb) {
+  if (!is_neutral(GetParam())) GTEST_SKIP() << "of the small engine";
+  if (std::string missing = duck::missing_library(); !missing.empty()) GTEST_SKIP() << missing;
+  Scratch scratch;
+  const auto engine = duck::duck_engine({.temp_folder = scratch.path(), .threads = 1});
+  EXPECT_EQ(run_case(GetParam(), *engine, scratch.path()), "");
 }
 
 INSTANTIATE_TEST_SUITE_P(Script, Cases, testing::ValuesIn(all_cases()),

@@ -160,6 +160,7 @@ struct Item {
 struct Query {
   std::vector<Item> items;
   std::string table;
+  size_t table_at = 0;
   std::vector<Value> groups, order;
   std::vector<bool> descending;
   Value where;
@@ -199,7 +200,10 @@ class SqlParser {
     expect("select");
     do query.items.push_back(item());
     while (accept(","));
-    if (accept("from")) query.table = name();
+    if (accept("from")) {
+      query.table_at = now_.at;
+      query.table = name();
+    }
     if (accept("where")) query.where = either();
     if (accept("group")) {
       expect("by");
@@ -432,10 +436,18 @@ void sort(const Query& query, std::vector<Scope>& scopes) {
   });
 }
 
+const Rows& found_table(const Query& query, const FindTable& find) {
+  try {
+    return find(query.table);
+  } catch (const Error& error) {
+    throw SqlError(error.code(), error.message(), query.table_at);
+  }
+}
+
 Rows run(const Query& query, const FindTable& find) {
   Rows one;
   one.rows.resize(1);
-  const Rows& table = query.table.empty() ? one : find(query.table);
+  const Rows& table = query.table.empty() ? one : found_table(query, find);
   std::vector<Scope> scopes = scopes_of(query, table);
   if (!query.order.empty()) sort(query, scopes);
   if (scopes.size() > query.limit) scopes.resize(query.limit);
