@@ -17,7 +17,7 @@ constexpr auto kTick = std::chrono::milliseconds(200);
 }  // namespace
 
 LocalJob::LocalJob(const JobSpec& spec, LocalOptions options, JobObserver& observer)
-    : options_(std::move(options)),
+    : options_((check(spec), std::move(options))),  // before anything is made for it
       id_(random_hex(kJobIdBytes)),
       logs_(options_.log_dir),
       platform_(
