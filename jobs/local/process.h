@@ -29,8 +29,8 @@ struct ProcessEnd {
 
 class Process {
  public:
-  // Throws NotFound, PermissionDenied or Internal, naming the program; Unavailable if it cannot be
-  // put into its control group.
+  // Throws NotFound, PermissionDenied or Internal, naming the program; ResourceExhausted; and
+  // Unavailable if it cannot be put into its control group.
   explicit Process(const ProcessOptions& options);
   ~Process();  // kills and reaps what still runs
   Process(const Process&) = delete;
@@ -47,6 +47,9 @@ class Process {
   int pid_ = -1;
   Fd wait_fd_;
 };
+
+// Of all processes of this machine.
+std::vector<int> process_ids();
 
 // Kills every process of ours whose initial environment holds `entry` (NAME=VALUE) until there is
 // none, and reaps those that are our children.
