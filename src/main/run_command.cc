@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 #include <poll.h>
 #include <signal.h>
-#include <sys/signalfd.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -14,24 +13,13 @@
 #include "jobs/json_lines.h"
 #include "jobs/local/detached_job.h"
 #include "jobs/local/local_job.h"
+#include "jobs/local/pipes.h"
 #include "jobs/terminal.h"
 #include "main/installation.h"
 #include "main/options.h"
 
 namespace capstan::cli {
 namespace {
-
-// From here on these signals are read, not delivered.
-Fd signals_as_fd() {
-  sigset_t set;
-  sigemptyset(&set);
-  for (int signal : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&set, signal);
-  sigprocmask(SIG_BLOCK, &set, nullptr);
-  signal(SIGPIPE, SIG_IGN);
-  Fd fd(signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
-  if (!fd) throw internal_error("signalfd: {}", std::strerror(errno));
-  return fd;
-}
 
 void check_program(const std::string& path) {
   std::error_code error;
@@ -105,6 +93,9 @@ int run_as_json(const jobs::JobSpec& spec, jobs::LocalOptions options) {
 int run_in_background(const jobs::JobSpec& job, const std::string& log_dir) {
   const std::string id = jobs::run_detached(job, {.log_dir = log_dir});
   fmt::print("{}\n", id);
+  if (const std::string note = jobs::memory_note(job); !note.empty()) {
+    fmt::print(stderr, "{}\n", note);
+  }
   fmt::print(stderr,
              "the job runs in the background: capstan status {0} | logs -f {0} | stop {0}\n", id);
   return 0;
@@ -115,7 +106,7 @@ int run_in_background(const jobs::JobSpec& job, const std::string& log_dir) {
 int run_job(const RunOptions& options) {
   jobs::JobSpec job = complete(options);
   if (options.detach) return run_in_background(job, options.log_dir);
-  Fd signals = signals_as_fd();
+  Fd signals = jobs::signals_as_fd({SIGINT, SIGTERM, SIGHUP});
   jobs::LocalOptions local{.log_dir = options.log_dir, .signal_fd = signals.get()};
   return options.json ? run_as_json(job, std::move(local))
                       : run_shown(job, std::move(local), options.quiet);
