@@ -6,6 +6,7 @@
 
 #include <sstream>
 
+#include "jobs/failure.h"
 #include "jobs/fake_platform.h"
 #include "jobs/job_controller.h"
 
@@ -31,14 +32,16 @@ struct Rule {
   const char* name;
   const char* tasks;    // "ps 1; worker 2"
   const char* options;  // "restart 3; timeout 10; success chief; passing; never; ps-never; broken;
-                        // evaluator waits"
+                        // evaluator waits; memory"
   // end TASK CODE; signal TASK N; error TASK CODE [message]; serves|trained|lost TASK;
-  // waits TASK WHOM; goes-on TASK; step TASK N; +SECONDS; stop; ctrl-c; stubborn
+  // memory TASK HAD; waits TASK WHOM; goes-on TASK; step TASK N; +SECONDS; stop; ctrl-c; stubborn
   const char* events;
   // exit N; runs; TASK STATE; TASK attempt N; cause TASK; says TEXT; did ACTION; not ACTION;
   // order ACTION < ACTION
   const char* expected;
 };
+
+constexpr int64_t kMemory = 1 << 20;
 
 JobSpec spec_of(const Rule& rule) {
   JobSpec spec;
@@ -60,6 +63,7 @@ JobSpec spec_of(const Rule& rule) {
       };
     }
     if (words[0] == "evaluator") spec.wait_for_evaluator = true;
+    if (words[0] == "memory") spec.memory = {{"", kMemory}};
   }
   return spec;
 }
@@ -132,6 +136,12 @@ class Play {
     if (what == "end") platform_.end(task, std::stoi(words[2]));
     if (what == "signal") platform_.end(task, 128 + std::stoi(words[2]), std::stoi(words[2]));
     if (what == "error") platform_.error(task, words[2], words.size() > 3 ? words[3] : "m");
+    if (what == "memory") {
+      TaskSpec spec{.task = task, .memory_limit = kMemory};
+      auto error = over_memory(spec, std::stoll(words[2]), loop_.seconds());
+      platform_.tell(task, [&](TaskTold& told) { told.error = error; });
+      platform_.end(task, 137, 9);
+    }
     if (what == "serves") platform_.tell(task, [](TaskTold& t) { t.serves = true; });
     if (what == "trained") platform_.tell(task, [](TaskTold& t) { t.serves = t.trained = true; });
     if (what == "waits") platform_.tell(task, [&](TaskTold& t) { t.waits_for = words[2]; });
@@ -332,6 +342,19 @@ const Rule kRules[] = {
      "runs; worker/0 attempt 2; worker/1 attempt 2; ps/0 attempt 2"},
     {"The same task twice in one incident costs twice", "worker 1", "restart 1",
      "signal worker/0 9; +1.1; signal worker/0 9; +1", "exit 137; says in attempt 2 (--restart 1)"},
+    {"A task over its memory limit is tried again once", "worker 1", "restart 9; memory",
+     "memory worker/0 2000000; +1.1",
+     "runs; worker/0 attempt 2; says over its memory limit of 1 MiB"},
+    {"A task over its memory limit again at once ends the job", "worker 1", "restart 9; memory",
+     "memory worker/0 2000000; +1.1; memory worker/0 3000000; +1",
+     "exit 137; cause worker/0; says worker/0 failed first, over its memory limit of 1 MiB, in "
+     "attempt 2"},
+    {"A task over its memory limit again after further steps is tried again", "worker 1",
+     "restart 9; memory",
+     "memory worker/0 2000000; +1.1; step worker/0 5; memory worker/0 3000000; +20",
+     "runs; worker/0 attempt 3"},
+    {"The memory limit is no passing reason", "worker 1", "restart 3; passing; memory",
+     "memory worker/0 2000000; +1", "exit 137; cause worker/0"},
     {"An own error is tried again once", "worker 1", "restart 9",
      "error worker/0 Internal same; end worker/0 1; +1.1; error worker/0 Internal same; end "
      "worker/0 "

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <string.h>
 
+#include "jobs/memory_size.h"
 #include "jobs/text_table.h"
 
 namespace capstan::jobs {
@@ -13,6 +14,9 @@ std::string signal_name(int signal) {
 }
 
 std::string end_text(const TaskReport& task) {
+  if (task.over_memory()) {
+    return fmt::format("over its memory limit of {}", binary_bytes(task.memory_limit));
+  }
   return task.signal ? signal_name(task.signal) : fmt::format("exit code {}", task.exit_code);
 }
 

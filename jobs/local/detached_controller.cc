@@ -7,20 +7,14 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "jobs/local/local_platform.h"
+#include "jobs/local/pipes.h"
 #include "jobs/local/platform_link.h"
 #include "jobs/terminal.h"
 #include "jobs/watched_job.h"
 
 namespace capstan::jobs {
 namespace {
-
-// Blocked in the process that we were forked from.
-Fd termination_as_fd() {
-  sigset_t set;
-  sigemptyset(&set);
-  sigaddset(&set, SIGTERM);
-  return Fd(signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
-}
 
 // What its predecessor wrote, or whoever began the job.
 JobRecord newest(const JobShelf& shelf, const JobRecord& first) {
@@ -42,12 +36,14 @@ int decide(const JobSpec& spec, const Cluster& cluster, const JobRecord& first, 
   Terminal terminal({.out = notes.get(), .err = notes.get(), .quiet = true}, [] {});
   PollLoop loop;
   WatchedJob* watched = nullptr;
+  const std::string note = memory_note(spec);
+  if (record.state.tasks.empty() && !note.empty()) terminal.note(note);
   RemotePlatform platform(loop, std::move(holder), [&] {
     if (watched) watched->controller().abandon("whoever held the tasks of this job was killed");
   });
   WatchedJob job(&shelf, record, spec, cluster, platform, loop, terminal);
   watched = &job;
-  Fd signals = termination_as_fd();
+  Fd signals = signals_as_fd({SIGTERM});
   loop.watch(signals.get(), [&] {
     signalfd_siginfo info{};
     if (read(signals.get(), &info, sizeof info) != sizeof info) return;

@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "jobs/job_shelf.h"
 #include "jobs/local/job_holder.h"
+#include "jobs/local/pipes.h"
 #include "jobs/random_hex.h"
 #include "jobs/watched_job.h"
 
@@ -66,9 +67,8 @@ std::string run_detached(const JobSpec& spec, const DetachedOptions& options) {
   record.log_dir = options.log_dir.empty() ? shelf.log_folder(record.id) : options.log_dir;
   posix_files().make_dirs(record.log_dir);
   shelf.write(record);
-  int pipes[2];
-  if (pipe2(pipes, O_CLOEXEC) != 0) throw resource_exhausted("pipe: {}", std::strerror(errno));
-  Fd reading(pipes[0]), writing(pipes[1]);
+  Fd writing;
+  Fd reading = make_pipe(writing);
   const int pid = fork();
   if (pid < 0) throw resource_exhausted("cannot fork: {}", std::strerror(errno));
   if (pid == 0) {

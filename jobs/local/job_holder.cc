@@ -16,6 +16,7 @@
 #include "base/files.h"
 #include "jobs/local/detached_controller.h"
 #include "jobs/local/log_folder.h"
+#include "jobs/local/pipes.h"
 #include "jobs/log_reader.h"
 
 namespace capstan::jobs {
@@ -26,24 +27,6 @@ constexpr std::chrono::milliseconds kFirstDelay(20), kLongestDelay(10'000);
 constexpr auto kLongLife = std::chrono::seconds(1);
 // Nobody may look at it for weeks. Twice as much is kept of each task.
 constexpr uint64_t kLargestLog = 32 * 1024 * 1024;
-
-Fd termination_as_fd() {
-  sigset_t set;
-  sigemptyset(&set);
-  for (int signal : {SIGTERM, SIGINT, SIGHUP}) sigaddset(&set, signal);
-  sigprocmask(SIG_BLOCK, &set, nullptr);
-  signal(SIGPIPE, SIG_IGN);
-  return Fd(signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
-}
-
-Fd socket_pair(Fd& other) {
-  int fds[2];
-  if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fds) != 0) {
-    throw resource_exhausted("socketpair: {}", std::strerror(errno));
-  }
-  other = Fd(fds[1]);
-  return Fd(fds[0]);
-}
 
 }  // namespace
 
@@ -65,7 +48,7 @@ JobHolder::JobHolder(JobSpec spec, JobRecord record, Fd alive, Fd started)
                 loop_.post([this] { tell_start(); });
                 return task_spec(spec_, cluster_, task);
               }),
-      signals_(termination_as_fd()),
+      signals_(signals_as_fd({SIGTERM, SIGINT, SIGHUP})),
       delay_(kFirstDelay) {}
 
 JobHolder::~JobHolder() {
@@ -86,7 +69,7 @@ void JobHolder::run() {
 
 void JobHolder::start_controller() {
   Fd theirs;
-  Fd ours = socket_pair(theirs);
+  Fd ours = make_packet_pair(theirs);
   controller_start_ = loop_.now();
   controller_ = fork();
   if (controller_ == 0) {

@@ -1,28 +1,20 @@
 #include "jobs/local/keeper.h"
 
-#include <fcntl.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
-#include <filesystem>
 
 #include "base/error.h"
+#include "jobs/local/pipes.h"
 #include "jobs/local/process.h"
 
 namespace capstan::jobs {
 namespace {
 
-void clean_up(const std::string& entry, const std::vector<std::string>& scratch) {
-  kill_processes_with(entry);
-  std::error_code ignored;  // nobody is left to be told
-  for (const std::string& folder : scratch) std::filesystem::remove_all(folder, ignored);
-}
-
-[[noreturn]] void watch(int line, const std::string& entry,
-                        const std::vector<std::string>& scratch) {
+[[noreturn]] void watch(int line, const std::string& entry, const std::function<void()>& sweep) {
   setsid();  // a Ctrl-C in the terminal is not for us
   // Above all the held ports: a listening socket left here would outlive its task.
   dup2(line, 0);
@@ -32,22 +24,19 @@ void clean_up(const std::string& entry, const std::vector<std::string>& scratch)
   do {
     n = read(0, &byte, 1);
   } while (n < 0 && errno == EINTR);
-  if (n == 0) clean_up(entry, scratch);
+  if (n == 0) kill_processes_with(entry), sweep();
   _exit(0);
 }
 
 }  // namespace
 
-Keeper::Keeper(const std::string& entry, const std::vector<std::string>& scratch) {
-  int pipes[2];
-  if (pipe2(pipes, O_CLOEXEC) != 0) throw internal_error("pipe: {}", std::strerror(errno));
-  Fd reading(pipes[0]);
-  line_ = Fd(pipes[1]);
+Keeper::Keeper(const std::string& entry, const std::function<void()>& sweep) {
+  Fd reading = make_pipe(line_);
   pid_ = fork();
   if (pid_ < 0) throw resource_exhausted("cannot fork: {}", std::strerror(errno));
   if (pid_ == 0) {
     line_.reset();
-    watch(reading.get(), entry, scratch);
+    watch(reading.get(), entry, sweep);
   }
 }
 

@@ -4,8 +4,8 @@
 // kills what the job left behind (grandchildren that no parent-death signal reaches), and removes
 // the job's folders.
 
+#include <functional>
 #include <string>
-#include <vector>
 
 #include "base/fd.h"
 
@@ -13,8 +13,9 @@ namespace capstan::jobs {
 
 class Keeper {
  public:
-  // `entry` (NAME=VALUE) marks the environment of every process of the job.
-  explicit Keeper(const std::string& entry, const std::vector<std::string>& scratch = {});
+  // `entry` (NAME=VALUE) marks the environment of every process of the job; `sweep` removes, in the
+  // watcher, what else the job left.
+  Keeper(const std::string& entry, const std::function<void()>& sweep);
   ~Keeper();  // the job ended in order: the watcher just leaves
   Keeper(const Keeper&) = delete;
   Keeper& operator=(const Keeper&) = delete;

@@ -17,7 +17,7 @@ constexpr auto kTick = std::chrono::milliseconds(200);
 }  // namespace
 
 LocalJob::LocalJob(const JobSpec& spec, LocalOptions options, JobObserver& observer)
-    : options_(std::move(options)),
+    : options_((check(spec), std::move(options))),  // before anything is made for it
       id_(random_hex(kJobIdBytes)),
       logs_(options_.log_dir),
       platform_(
@@ -26,7 +26,9 @@ LocalJob::LocalJob(const JobSpec& spec, LocalOptions options, JobObserver& obser
       shelf_(posix_files(), shelf_dir()),
       recorded_(take_place(observer)),
       job_(recorded_ ? &shelf_ : nullptr, record_of(spec), spec, platform_.cluster(), platform_,
-           loop_, observer, options_.controller) {}
+           loop_, observer, options_.controller) {
+  if (const std::string note = memory_note(spec); !note.empty()) observer.note(note);
+}
 
 // A job that cannot be remembered is run all the same.
 bool LocalJob::take_place(JobObserver& observer) {

@@ -1,6 +1,7 @@
 #include "jobs/local/process.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -16,6 +17,7 @@
 #include <iterator>
 
 #include "base/error.h"
+#include "jobs/local/pipes.h"
 
 namespace capstan::jobs {
 namespace {
@@ -34,12 +36,15 @@ void reset_signals() {
   sigprocmask(SIG_SETMASK, &none, nullptr);
 }
 
-// Runs in the child: only calls that are safe between fork and exec. Returns where it failed.
+constexpr int kNoCgroup = -1;  // where else an errno is told
+
+// Runs in the child: only calls that are safe between fork and exec. Returns why it failed.
 int become(char* const* argv, char* const* env, const ProcessOptions& options, int parent) {
   setpgid(0, 0);
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(kill(getpid(), SIGKILL));
   reset_signals();
+  if (options.cgroup >= 0 && write(options.cgroup, "0", 1) != 1) return kNoCgroup;
   int input = options.input >= 0 ? options.input : open("/dev/null", O_RDONLY);
   if (input < 0 || dup2(input, 0) < 0 || dup2(options.output, 1) < 0 || dup2(1, 2) < 0)
     return errno;
@@ -50,6 +55,7 @@ int become(char* const* argv, char* const* env, const ProcessOptions& options, i
 }
 
 [[noreturn]] void throw_exec_error(const std::string& program, int error) {
+  if (error == kNoCgroup) throw unavailable("{}: it cannot enter its control group", program);
   if (error == ENOENT) throw not_found("{}: no such program", program);
   if (error == EACCES) throw permission_denied("{}: not executable (chmod +x it?)", program);
   throw internal_error("{}: cannot be started: {}", program, std::strerror(error));
@@ -68,12 +74,10 @@ bool has_entry(const std::filesystem::path& environ, const std::string& entry) {
 
 std::vector<int> processes_with(const std::string& entry) {
   std::vector<int> found;
-  std::error_code ignored;  // processes come and go while we look
-  for (const auto& dir : std::filesystem::directory_iterator("/proc", ignored)) {
-    std::string name = dir.path().filename();
-    bool is_process = name.find_first_not_of("0123456789") == std::string::npos;
-    if (!is_process || std::stoi(name) == getpid()) continue;
-    if (has_entry(dir.path() / "environ", entry)) found.push_back(std::stoi(name));
+  for (int pid : process_ids()) {
+    if (pid != getpid() && has_entry(fmt::format("/proc/{}/environ", pid), entry)) {
+      found.push_back(pid);
+    }
   }
   return found;
 }
@@ -82,9 +86,8 @@ std::vector<int> processes_with(const std::string& entry) {
 
 Process::Process(const ProcessOptions& options) {
   std::vector<char*> argv = pointers(options.argv), env = pointers(options.env);
-  int pipes[2];
-  if (pipe2(pipes, O_CLOEXEC) != 0) throw_exec_error(options.argv[0], errno);
-  Fd reading(pipes[0]), writing(pipes[1]);
+  Fd writing;
+  Fd reading = make_pipe(writing);
   int parent = getpid();
   pid_ = fork();
   if (pid_ < 0) throw_exec_error(options.argv[0], errno);
@@ -132,6 +135,17 @@ ProcessEnd Process::reap() {
   int signal = WIFEXITED(status) ? 0 : WTERMSIG(status);
   int code = signal ? 128 + signal : WEXITSTATUS(status);
   return {code, signal, usage.ru_maxrss * int64_t{1024}};
+}
+
+std::vector<int> process_ids() {
+  std::vector<int> ids;
+  std::error_code ignored;  // processes come and go while we look
+  for (const auto& dir : std::filesystem::directory_iterator("/proc", ignored)) {
+    const std::string name = dir.path().filename();
+    const bool is_process = name.find_first_not_of("0123456789") == std::string::npos;
+    if (is_process) ids.push_back(std::stoi(name));
+  }
+  return ids;
 }
 
 void kill_processes_with(const std::string& entry) {

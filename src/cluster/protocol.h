@@ -21,7 +21,7 @@ enum class MessageType : uint8_t {
   kReply,                          // the answer to any of these; tensors: outputs
   kCloseSession,
   kReset,  // clear containers
-  kNews,  // where a task of the job stands; the answer says it of all that are known here
+  kNews,   // where a task of the job stands; the answer says it of all that are known here
   kPing,
   // A client that is no task of the cluster: the task that it names conducts for it.
   kOpenMaster,  // meta: the device filters of its session

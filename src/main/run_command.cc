@@ -1,4 +1,6 @@
 #include <fmt/format.h>
+#include <poll.h>
+#include <signal.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -11,10 +13,10 @@
 #include "jobs/json_lines.h"
 #include "jobs/local/detached_job.h"
 #include "jobs/local/local_job.h"
+#include "jobs/local/pipes.h"
 #include "jobs/terminal.h"
 #include "main/installation.h"
 #include "main/options.h"
-#include "main/signals.h"
 
 namespace capstan::cli {
 namespace {
@@ -91,6 +93,9 @@ int run_as_json(const jobs::JobSpec& spec, jobs::LocalOptions options) {
 int run_in_background(const jobs::JobSpec& job, const std::string& log_dir) {
   const std::string id = jobs::run_detached(job, {.log_dir = log_dir});
   fmt::print("{}\n", id);
+  if (const std::string note = jobs::memory_note(job); !note.empty()) {
+    fmt::print(stderr, "{}\n", note);
+  }
   fmt::print(stderr,
              "the job runs in the background: capstan status {0} | logs -f {0} | stop {0}\n", id);
   return 0;
@@ -101,7 +106,7 @@ int run_in_background(const jobs::JobSpec& job, const std::string& log_dir) {
 int run_job(const RunOptions& options) {
   jobs::JobSpec job = complete(options);
   if (options.detach) return run_in_background(job, options.log_dir);
-  Fd signals = signals_as_fd();
+  Fd signals = jobs::signals_as_fd({SIGINT, SIGTERM, SIGHUP});
   jobs::LocalOptions local{.log_dir = options.log_dir, .signal_fd = signals.get()};
   return options.json ? run_as_json(job, std::move(local))
                       : run_shown(job, std::move(local), options.quiet);

@@ -17,11 +17,11 @@
 #include "base/printable.h"
 #include "jobs/duck/duck.h"
 #include "jobs/local/local_runner.h"
+#include "jobs/local/pipes.h"
 #include "jobs/script/interpreter.h"
 #include "main/installation.h"
 #include "main/options.h"
 #include "main/script_terminal.h"
-#include "main/signals.h"
 
 namespace capstan::cli {
 namespace {
@@ -122,7 +122,7 @@ jobs::LocalRunnerOptions runner_options(const SqlOptions& options) {
 }  // namespace
 
 int run_sql(const SqlOptions& options) {
-  const Fd signals = signals_as_fd();
+  const Fd signals = jobs::signals_as_fd({SIGINT, SIGTERM, SIGHUP});
   script::Source source = source_of(options);
   script::Session* running = nullptr;
   ScriptTerminal terminal({options.output, options.quiet}, [&] {

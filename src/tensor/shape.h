@@ -57,8 +57,8 @@ class Shape {
   std::array<int64_t, kMaxRank> dims_{};
 };
 
-// Sums and products of sizes that come from outside; throw InvalidArgument where 64 bits do not hold
-// them.
+// Sums and products of sizes that come from outside; throw InvalidArgument where 64 bits do not
+// hold them.
 int64_t add_sizes(int64_t a, int64_t b);
 int64_t multiply_sizes(int64_t a, int64_t b);
 

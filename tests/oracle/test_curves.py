@@ -8,7 +8,7 @@ import tensorflow as tf
 
 NAMES = list(curves.CURVES)
 # The three kinds of model; the others differ from these in the optimizer alone.
-MODELS = ["linear regression, SGD", "784-100-10, Momentum", "784-500-500-10, Adam"]
+MODELS = ["linear regression, SGD", "784-100-10, Momentum", "784-500-500-10, tanh, Adam"]
 
 
 def run_with_threads(name, threads):
