@@ -14,6 +14,16 @@ namespace {
   throw nb::type_error(text.c_str());
 }
 
+// Python's limit on nesting: a list may hold itself.
+class Nested {
+ public:
+  Nested() {
+    if (Py_EnterRecursiveCall(" in the fetches or feeds of a run")) throw nb::python_error();
+  }
+  ~Nested() { Py_LeaveRecursiveCall(); }
+  Nested(const Nested&) = delete;
+};
+
 bool is_namedtuple(nb::handle value) {
   return !PyTuple_CheckExact(value.ptr()) && PyTuple_Check(value.ptr()) &&
          nb::hasattr(value, "_fields");
@@ -116,6 +126,7 @@ void add_feed(Feeds& feeds, nb::handle graph, nb::handle key, nb::handle value, 
 // {(x, y): (1, 2)} feeds each of them.
 void add_feeds(Feeds& feeds, nb::handle graph, nb::handle keys, nb::handle values,
                const Numpy& numpy) {
+  Nested nested;
   if (!PySequence_Check(values.ptr()) || nb::len(keys) != nb::len(values)) {
     throw nb::value_error(fmt::format("the feed_dict key {} needs as many values, not {}",
                                       nb::repr(keys).c_str(), nb::repr(values).c_str())
@@ -156,6 +167,7 @@ void Fetches::flatten(nb::handle fetch) {
 }
 
 void Fetches::flatten_items(nb::handle iterable) {
+  Nested nested;
   for (nb::handle item : nb::iter(iterable)) flatten(item);
 }
 

@@ -39,6 +39,18 @@ def test_a_tuple_of_tensors_is_fed_with_as_many_values(sess):
             sess.run(a, {(a, b): wrong})
 
 
+def test_fetches_and_feeds_that_hold_themselves_are_refused(sess):
+    x = tf.placeholder(tf.float32, [])
+    circle, key, value = [x], x, 1.0
+    circle.append(circle)
+    for _ in range(100000):
+        key, value = (key,), [value]
+    with pytest.raises(RecursionError):
+        sess.run(circle, {x: 1.0})
+    with pytest.raises(RecursionError):
+        sess.run(x, {key: value})
+
+
 def test_a_config_that_is_none_is_refused():
     with pytest.raises(TypeError, match="tf.ConfigProto"):
         tf.Session(config=3)
