@@ -14,14 +14,27 @@ namespace {
   throw nb::type_error(text.c_str());
 }
 
+// Python's limit on nesting: a list may hold itself.
+class Nested {
+ public:
+  Nested() {
+    if (Py_EnterRecursiveCall(" in the fetches or feeds of a run")) throw nb::python_error();
+  }
+  ~Nested() { Py_LeaveRecursiveCall(); }
+  Nested(const Nested&) = delete;
+};
+
 bool is_namedtuple(nb::handle value) {
   return !PyTuple_CheckExact(value.ptr()) && PyTuple_Check(value.ptr()) &&
          nb::hasattr(value, "_fields");
 }
 
-[[noreturn]] void foreign(const char* what, const std::string& name) {
-  throw nb::value_error(
-      fmt::format("{} '{}' is not an element of this session's graph", what, name).c_str());
+std::string foreign(const char* what, const std::string& name) {
+  return fmt::format("{} '{}' is not an element of this session's graph", what, name);
+}
+
+[[noreturn]] void bad_feed_key(const std::string& why) {
+  throw nb::type_error(fmt::format("Cannot interpret feed_dict key as Tensor: {}", why).c_str());
 }
 
 // An element from anything that stands for one: a name, a variable.
@@ -33,11 +46,28 @@ nb::object resolve(nb::handle graph, nb::handle value) {
   return {};
 }
 
+// A name that the graph does not have is TensorFlow's ValueError for a fetch, TypeError for a feed.
+nb::object fetched(nb::handle graph, nb::handle fetch) {
+  try {
+    return resolve(graph, fetch);
+  } catch (nb::python_error& error) {
+    std::string why = nb::str(error.value()).c_str();
+    nb::raise_from(error, PyExc_ValueError,
+                   "Fetch argument %R cannot be interpreted as a Tensor: %s", fetch.ptr(),
+                   why.c_str());
+    throw nb::python_error();
+  }
+}
+
 nb::object feed_key(nb::handle graph, nb::handle key) {
-  nb::object element = nb::isinstance<TensorHandle>(key) ? nb::borrow(key) : resolve(graph, key);
+  nb::object element;
+  try {
+    element = nb::isinstance<TensorHandle>(key) ? nb::borrow(key) : resolve(graph, key);
+  } catch (const nb::python_error& error) {
+    bad_feed_key(nb::str(error.value()).c_str());
+  }
   if (!element.is_valid() || !nb::isinstance<TensorHandle>(element)) {
-    throw nb::type_error(
-        fmt::format("Cannot interpret feed_dict key as Tensor: {}", nb::repr(key).c_str()).c_str());
+    bad_feed_key(nb::repr(key).c_str());
   }
   return element;
 }
@@ -91,8 +121,23 @@ Tensor convert_feed(const Output& output, nb::handle value, const Numpy& numpy) 
   return tensor;
 }
 
+void add_feed(Feeds& feeds, nb::handle graph, nb::handle key, nb::handle value, const Numpy& numpy);
+
+// {(x, y): (1, 2)} feeds each of them.
+void add_feeds(Feeds& feeds, nb::handle graph, nb::handle keys, nb::handle values,
+               const Numpy& numpy) {
+  Nested nested;
+  if (!PySequence_Check(values.ptr()) || nb::len(keys) != nb::len(values)) {
+    throw nb::value_error(fmt::format("the feed_dict key {} needs as many values, not {}",
+                                      nb::repr(keys).c_str(), nb::repr(values).c_str())
+                              .c_str());
+  }
+  for (size_t i = 0; i < nb::len(keys); ++i) add_feed(feeds, graph, keys[i], values[i], numpy);
+}
+
 void add_feed(Feeds& feeds, nb::handle graph, nb::handle key, nb::handle value,
               const Numpy& numpy) {
+  if (PyTuple_CheckExact(key.ptr())) return add_feeds(feeds, graph, key, value, numpy);
   if (nb::hasattr(key, "_feed_parts")) {
     for (nb::handle part : nb::iter(key.attr("_feed_parts")(value))) {
       add_feed(feeds, graph, part[0], part[1], numpy);
@@ -101,7 +146,7 @@ void add_feed(Feeds& feeds, nb::handle graph, nb::handle key, nb::handle value,
   }
   nb::object element = feed_key(graph, key);
   Output output = nb::inst_ptr<TensorHandle>(element)->output;
-  if (&output.graph() != &graph_handle(graph).graph) foreign("Feed tensor", output.name());
+  if (&output.graph() != &graph_handle(graph).graph) bad_feed_key(foreign("tensor", output.name()));
   feeds.values.push_back(convert_feed(output, value, numpy));
   feeds.outputs.push_back(output);
 }
@@ -122,20 +167,23 @@ void Fetches::flatten(nb::handle fetch) {
 }
 
 void Fetches::flatten_items(nb::handle iterable) {
+  Nested nested;
   for (nb::handle item : nb::iter(iterable)) flatten(item);
 }
 
 bool Fetches::add_element(nb::handle element) {
   if (nb::isinstance<TensorHandle>(element)) {
     Output output = nb::inst_ptr<TensorHandle>(element)->output;
-    if (&output.graph() != engine_graph_) foreign("Fetch tensor", output.name());
+    if (&output.graph() != engine_graph_)
+      throw nb::value_error(foreign("Fetch tensor", output.name()).c_str());
     outputs_.push_back(output);
     leaves_.push_back(Leaf::kTensor);
     return true;
   }
   if (!nb::isinstance<OperationHandle>(element)) return false;
   Node* node = nb::inst_ptr<OperationHandle>(element)->node;
-  if (&node->graph() != engine_graph_) foreign("Fetch operation", node->name());
+  if (&node->graph() != engine_graph_)
+    throw nb::value_error(foreign("Fetch operation", node->name()).c_str());
   targets_.push_back(node);
   leaves_.push_back(Leaf::kOperation);
   return true;
@@ -149,7 +197,7 @@ void Fetches::flatten_leaf(nb::handle fetch) {
     nb::object items = parts_.back().first;
     return flatten_items(items);
   }
-  nb::object element = resolve(graph_, fetch);
+  nb::object element = fetched(graph_, fetch);
   if (!element.is_valid() || !add_element(element)) bad_fetch(fetch);
 }
 

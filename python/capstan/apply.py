@@ -92,9 +92,21 @@ def _create(graph, row, tensors, attrs, name):
         with graph.colocate_with(tensors[row.takes_ref - 1].op):
             return graph._create_op(row.name, tensors, attrs, name)
     except ValueError as error:
-        if _types_clash(row, tensors):
+        if _types_clash(row, tensors) or _type_not_taken(row, tensors):
             raise TypeError(str(error)) from None
         raise
+
+
+def _type_not_taken(row, tensors):
+    """Whether an input is of a type that the op does not have."""
+    if any(arg.is_list for arg in row.inputs[:-1]):
+        return False
+    last = len(row.inputs) - 1
+    args = (row.inputs[min(i, last)] for i in range(len(tensors)))
+    return any(
+        arg.type_attr in row.allowed and tensor.dtype.base_dtype not in row.allowed[arg.type_attr]
+        for arg, tensor in zip(args, tensors)
+    )
 
 
 def _types_clash(row, tensors):

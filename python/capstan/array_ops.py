@@ -232,7 +232,10 @@ def pack(values, axis=0, name="pack"):
 def unstack(value, num=None, axis=0, name="unstack"):
     if num is None:
         value = convert_to_tensor(value)
-        num = value.shape.as_list()[axis] if value.shape.ndims is not None else None
+        rank = value.shape.ndims
+        if rank is not None and not -rank <= axis < rank:
+            raise ValueError("Argument `axis` = %d not in range [%d, %d)" % (axis, -rank, rank))
+        num = value.shape.as_list()[axis] if rank is not None else None
     if num is None:
         raise ValueError("Cannot infer argument `num` from shape %s" % (value.shape,))
     return apply_op("Unpack", value=value, num=num, axis=axis, name=name)

@@ -36,9 +36,19 @@ def _array_of(value, dtype):
     if dtype is dtypes.string or (dtype is None and _has_text(value)):
         return _strings(np.array(value, dtype=object))
     array = np.array(value, None if dtype is None else dtype.as_numpy_dtype)
-    if array.dtype.kind == "O":
-        raise ValueError("cannot make a tensor of %r: its parts differ in shape or type" % (value,))
+    if array.dtype.kind in "OSU":
+        raise _unfit(value, array)
     return array if dtype is not None else _narrowed(array)
+
+
+def _unfit(value, array):
+    """The error for a value of which numpy makes objects, or numbers beside text, which it makes text."""
+    if any(isinstance(leaf, (list, tuple, np.ndarray)) for leaf in array.ravel().tolist()):
+        return ValueError("cannot make a tensor of %r: its parts differ in shape" % (value,))
+    return TypeError(
+        "cannot make a tensor of %r: it holds a value of no type that a tensor has, or text beside "
+        "numbers" % (value,)
+    )
 
 
 def _from_numpy(array, dtype):

@@ -70,9 +70,15 @@ def _fetch(path, name):
     loaded = importlib.import_module("capstan." + module)
     if attribute is not None:
         return getattr(loaded, attribute)
-    full = "%s.%s" % (path, name) if path else name
+    full = _public_name(module) or ("%s.%s" % (path, name) if path else name)
     loaded.__dict__.setdefault("__getattr__", lambda missed: lookup(loaded, full, missed))
     return loaded
+
+
+def _public_name(module):
+    """What `tf.<name>` is this module, if any: it is one object under all its names, and what it lacks
+    must not depend on which of them a program imports first."""
+    return next((name for name, shown in _table("").items() if shown == (module, None)), None)
 
 
 def _derived(path, name):

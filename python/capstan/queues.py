@@ -58,17 +58,28 @@ class QueueBase:
             for i, (val, dtype) in enumerate(zip(vals, self._dtypes))
         ]
 
-    def _put(self, op_type, vals, suffix, name):
+    def _put(self, op_type, vals, suffix, name, check):
         with graphs.name_scope(name, "%s_%s" % (self._name, suffix)) as scope:
-            return apply_op(
-                op_type, handle=self._queue_ref, components=self._values(vals), name=scope
-            )
+            values = self._values(vals)
+            check([value.shape for value in values])
+            return apply_op(op_type, handle=self._queue_ref, components=values, name=scope)
+
+    def _check(self, shapes):
+        for shape, own in zip(shapes, self._shapes):
+            shape.assert_is_compatible_with(own)
+
+    def _check_batch(self, shapes):
+        shapes = [shape.with_rank_at_least(1) for shape in shapes]
+        count = shapes[0][:1]
+        for shape in shapes[1:]:
+            count = count.merge_with(shape[:1])
+        self._check([shape[1:] for shape in shapes])
 
     def enqueue(self, vals, name=None):
-        return self._put("QueueEnqueueV2", vals, "enqueue", name)
+        return self._put("QueueEnqueueV2", vals, "enqueue", name, self._check)
 
     def enqueue_many(self, vals, name=None):
-        return self._put("QueueEnqueueManyV2", vals, "EnqueueMany", name)
+        return self._put("QueueEnqueueManyV2", vals, "EnqueueMany", name, self._check_batch)
 
     def _taken(self, values, shapes):
         values = list(values) if isinstance(values, (list, tuple)) else [values]

@@ -132,6 +132,8 @@ class Saver:
         latest_filename = latest_filename or "checkpoint"
         if os.path.split(latest_filename)[0]:
             raise ValueError("'latest_filename' must not contain path components")
+        if not os.fspath(save_path):
+            raise ValueError("'save_path' is empty: it needs the name of the checkpoint to write")
         prefix = self._prefix(sess, os.fspath(save_path), global_step, latest_filename)
         written = None if self._is_empty else self._write_variables(sess, prefix)
         if write_meta_graph:

@@ -36,6 +36,8 @@ class BaseSession(_capstan.SessionBase):
             graph = graphs.get_default_graph()
         elif not isinstance(graph, graphs.Graph):
             raise TypeError("Argument `graph` must be a tf.Graph, but got %r" % (graph,))
+        if config is not None and not hasattr(config, "device_filters"):
+            raise TypeError("Argument `config` must be a tf.ConfigProto, but got %r" % (config,))
         filters = list(config.device_filters) if config is not None else []
         threads = config.intra_op_parallelism_threads if config is not None else 0
         super().__init__(graph, target, cluster.server_for(target), filters, threads)

@@ -188,6 +188,10 @@ class FileWriter:
             summary = self._without_known_metadata(summary).SerializeToString()
         elif hasattr(summary, "item"):
             summary = summary.item()
+        if not isinstance(summary, bytes):
+            raise TypeError(
+                "a summary is a tf.Summary or what a summary op gives, not %r" % (summary,)
+            )
         if self._open():
             self._events.add_summary(summary, 0 if global_step is None else int(global_step))
 

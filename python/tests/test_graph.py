@@ -177,3 +177,16 @@ def test_control_dependencies_take_tensors_operations_and_variables():
     with tf.control_dependencies([v, x, tf.no_op(name="n")]):
         after = tf.no_op()
     assert sorted(op.name for op in after.control_inputs) == ["n", "v", "x"]
+
+
+def test_what_is_said_of_each_dimension_says_how_many_there_are():
+    with tf.Graph().as_default():
+        x = tf.placeholder(tf.float32)
+        assert tf.transpose(x, [1, 0, 2]).shape.as_list() == [None, None, None]
+        assert tf.pad(x, [[1, 0], [0, 1]]).shape.as_list() == [None, None]
+        assert tf.tile(x, [2, 0]).shape.as_list() == [None, 0]
+        assert tf.tile(x, tf.placeholder(tf.int32, [2])).shape.as_list() == [None, None]
+        for unsaid in (tf.transpose(x), tf.tile(x, tf.placeholder(tf.int32))):
+            assert unsaid.shape.ndims is None
+        with tf.Session() as sess, pytest.raises(tf.errors.InvalidArgumentError):
+            sess.run(tf.transpose(x, [1, 0, 2]), {x: [[1.0]]})

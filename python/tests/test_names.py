@@ -145,6 +145,14 @@ def test_no_guess_is_made_where_no_name_was_meant(absent):
     assert "did you mean" not in str(caught.value) and "nearest" not in str(caught.value)
 
 
+@pytest.mark.parametrize("first", ["python.platform.gfile", "python.lib.io.file_io", "gfile"])
+def test_a_module_lacks_a_name_however_it_is_imported_first(first):
+    code = "import tensorflow.%s, tensorflow as tf; tf.gfile.Exist" % first
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert "tf.gfile.Exist does not exist" in ended.stderr
+    assert "did you mean tf.gfile.Exists?" in ended.stderr
+
+
 @pytest.mark.parametrize(
     "slip,meant",
     [

@@ -191,7 +191,7 @@ def test_wrong_fetches_are_named(sess):
         sess.run(None)
     with pytest.raises(TypeError, match="Fetch argument 3"):
         sess.run([3])
-    with pytest.raises(KeyError, match="nothing"):
+    with pytest.raises(ValueError, match="nothing"):
         sess.run("nothing:0")
     with tf.Graph().as_default():
         other = tf.constant(1.0, name="other")

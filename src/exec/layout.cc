@@ -306,7 +306,7 @@ class LayoutMaker {
   // they name places or sizes, and what was checked must be what is used. A loan ends with the run:
   // integers for a later part of the step are copied.
   void choose_reads() {
-    std::vector<std::set<int>> users = users_of_roots();
+    std::vector<Takers> takers_of = takers_of_roots();
     std::set<int> later;
     for (int o : options_.taken_later) later.insert(value(piece_.outputs[size_t(o)]).root);
     for_handed_on([&](int from, int to) {
@@ -321,33 +321,44 @@ class LayoutMaker {
         if (writes(*layout_->steps[w].nodes[0], *variable)) step.kind = Step::Kind::kCopyRead;
       }
       const Value& read = value(*step.nodes[0], 0);
-      const std::set<int>& takers = users[size_t(read.root)];
-      bool shared = takers.size() > 1 || (is_integer(read.dtype) && any_kernel(takers));
+      const Takers& takers = takers_of[size_t(read.root)];
+      bool shared = takers.several || (is_integer(read.dtype) && takers.kernel);
       if (shared && step.kind == Step::Kind::kRead) step.kind = Step::Kind::kSharedRead;
       if (is_integer(read.dtype) && later.contains(read.root)) step.kind = Step::Kind::kCopyRead;
     }
   }
 
-  bool any_kernel(const std::set<int>& steps) const {
-    return std::any_of(steps.begin(), steps.end(), [&](int s) {
-      return s < int(layout_->steps.size()) && layout_->steps[size_t(s)].kind != Step::Kind::kChain;
-    });
-  }
+  // The steps that take a root's bytes, the caller among them: as much of them as reads ask for.
+  // The steps themselves, handed on along a chain, would be the square of its length.
+  struct Takers {
+    int first = -1;
+    bool several = false, kernel = false;
 
-  // By root: which steps take its bytes, the caller last.
-  std::vector<std::set<int>> users_of_roots() {
-    std::vector<std::set<int>> users(layout_->values.size());
+    void add(int step, bool is_kernel) {
+      several |= first >= 0 && first != step;
+      if (first < 0) first = step;
+      kernel |= is_kernel;
+    }
+    void add(const Takers& others) {
+      if (others.first < 0) return;
+      several |= others.several;
+      add(others.first, others.kernel);
+    }
+  };
+
+  std::vector<Takers> takers_of_roots() {
+    std::vector<Takers> takers(layout_->values.size());
     for (size_t s = 0; s < layout_->steps.size(); ++s) {
+      const bool is_kernel = layout_->steps[s].kind != Step::Kind::kChain;
       for (const Node* node : layout_->steps[s].nodes) {
-        for (const Output& in : node->inputs()) users[size_t(value(in).root)].insert(int(s));
+        for (const Output& in : node->inputs())
+          takers[size_t(value(in).root)].add(int(s), is_kernel);
       }
     }
     for (const Output& o : piece_.outputs)
-      users[size_t(value(o).root)].insert(int(layout_->steps.size()));
-    for_handed_on([&](int from, int to) {
-      users[size_t(from)].insert(users[size_t(to)].begin(), users[size_t(to)].end());
-    });
-    return users;
+      takers[size_t(value(o).root)].add(int(layout_->steps.size()), false);
+    for_handed_on([&](int from, int to) { takers[size_t(from)].add(Takers(takers[size_t(to)])); });
+    return takers;
   }
 
   static bool writes(const Node& node, const Node& variable) {

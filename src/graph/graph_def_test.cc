@@ -106,6 +106,26 @@ TEST(GraphDef, PrefixAndInputMapApply) {
               ElementsAre("loc:@import/y"));
 }
 
+TEST(GraphDef, AMappedNameThatIsNotThereIsRefused) {
+  Graph g(test_catalog()), h(test_catalog());
+  g.add("Identity", {placeholder(g, {2})}, {}, "y");
+  Output mine = placeholder(h, {2}, "mine");
+  EXPECT_THAT(error_of([&] {
+                from_graph_def(h, to_graph_def(g), {.input_map = {{"xx:0", mine}}});
+              }),
+              HasSubstr("'xx:0'"));
+  EXPECT_EQ(h.size(), 1);
+}
+
+TEST(GraphDef, AMappedInputMayNameNoNode) {
+  pb::GraphDef def;
+  add_def(def, "y", "Identity", {"x"});
+  Graph h(test_catalog());
+  Output mine = placeholder(h, {7}, "mine");
+  from_graph_def(h, def.SerializeAsString(), {.prefix = "p", .input_map = {{"x:0", mine}}});
+  EXPECT_EQ(h.output("p/y:0").shape(), Shape{7});
+}
+
 TEST(GraphDef, ContinuesAGraphThatIsThere) {
   Graph g(test_catalog()), h(test_catalog());
   build_sample(g);

@@ -62,6 +62,7 @@ class GraphImporter {
                              def_.versions().min_consumer(), kKnownConsumer);
     }
     index_names();
+    for (const auto& [name, value] : options_.input_map) check_mapped(name);
     for (int at : order()) add(at);
     done_ = true;
     return made_;
@@ -74,6 +75,25 @@ class GraphImporter {
       if (!index_.emplace(name, i).second)
         throw invalid_argument("two nodes have the name '{}'", name);
     }
+  }
+
+  // A slip in a name would leave the old value in its place, in silence. An input that names no
+  // node of the GraphDef may be mapped: that is what makes such a part of a graph whole.
+  void check_mapped(std::string_view name) const {
+    InputName key = parse_input(name);
+    if (index_.contains(key.node) || is_input(key)) return;
+    throw invalid_argument("the input map names '{}', which is not in the graph to be imported",
+                           name);
+  }
+
+  bool is_input(const InputName& key) const {
+    for (const pb::NodeDef& node : def_.node()) {
+      for (const std::string& text : node.input()) {
+        InputName input = parse_input(text);
+        if (input.node == key.node && input.index == key.index) return true;
+      }
+    }
+    return false;
   }
 
   bool is_replaced(const InputName& input) const {

@@ -72,6 +72,13 @@ std::optional<Shape> ShapeContext::in_as_shape(int i) const {
   return partial;
 }
 
+Shape ShapeContext::in_with_rank_from(int i, int rows) const {
+  const Shape& per_dim = in(rows);
+  if (in(i).known_rank() || !per_dim.known_rank() || per_dim.rank() == 0) return in(i);
+  bool fits = per_dim[0] >= 0 && per_dim[0] <= Shape::kMaxRank;
+  return fits ? Shape::unknown_of_rank(int(per_dim[0])) : in(i);
+}
+
 Shape ShapeContext::with_rank(int i, int rank) const {
   if (in(i).known_rank() && in(i).rank() != rank) throw wrong_rank(node_, i, rank, in(i));
   return in(i).merged_with(Shape::unknown_of_rank(rank));

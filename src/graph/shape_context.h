@@ -30,6 +30,10 @@ class ShapeContext {
     return node_.attrs().get<T>(name);
   }
 
+  // Input i; where its rank is unknown, with one unknown dimension per row of input `rows`, which
+  // says something of each dimension (paddings, a permutation).
+  Shape in_with_rank_from(int i, int rows) const;
+
   // Throws InvalidArgument naming the input unless it can have this rank; returns the merged shape.
   Shape with_rank(int i, int rank) const;
   Shape with_rank_of_at_least(int i, int rank) const;

@@ -495,7 +495,7 @@ Shape tiled(const Shape& x, const Tensor& multiples) {
     int64_t times = int_at(multiples, i);
     if (times < 0)
       throw invalid_argument("Tile: the multiples {} hold a negative number", multiples.text());
-    out.push_back(x[i] < 0 ? -1 : multiply_sizes(x[i], times));
+    out.push_back(x[i] < 0 ? (times == 0 ? 0 : -1) : multiply_sizes(x[i], times));
   }
   return out;
 }
@@ -550,7 +550,7 @@ constexpr OpDef kTile = {
     .attrs = {{"T", kAnyType}, {"Tmultiples", kIndexTypes, "int32"}},
     .shape =
         [](ShapeContext& c) {
-          const Shape& x = c.in(0);
+          Shape x = c.in_with_rank_from(0, 1);
           if (!x.known_rank()) return c.out(0, Shape::unknown());
           c.out(0, c.constant(1) ? tiled(x, *c.constant(1)) : Shape::unknown_of_rank(x.rank()));
         },
@@ -584,7 +584,7 @@ Shape permuted(const Node& node, const Shape& x, const Tensor& perm, int64_t* ax
 }
 
 void transpose_shape(ShapeContext& c) {
-  const Shape& x = c.in(0);
+  Shape x = c.in_with_rank_from(0, 1);
   if (!x.known_rank()) return c.out(0, Shape::unknown());
   int64_t axes[Shape::kMaxRank];
   c.out(0, c.constant(1) ? permuted(c.node(), x, *c.constant(1), axes)

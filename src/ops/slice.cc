@@ -102,7 +102,7 @@ Shape padded(const Shape& x, const Tensor& paddings) {
 }
 
 void pad_shape(ShapeContext& c) {
-  const Shape& x = c.in(0);
+  Shape x = c.in_with_rank_from(0, 1);
   if (!x.known_rank()) return c.out(0, Shape::unknown());
   c.out(0, c.constant(1) ? padded(x, *c.constant(1)) : Shape::unknown_of_rank(x.rank()));
 }
