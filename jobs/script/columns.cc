@@ -45,7 +45,8 @@ bool is_list(const Column& column) { return column.type.ends_with(']'); }
 int64_t list_width(Engine& engine, const std::string& table, const std::string& column) {
   const std::string name = quoted_name(column);
   const Rows rows = engine.query(
-      fmt::format("select {} from {} where {} is not null limit 1", name, quoted_name(table), name), 1);
+      fmt::format("select {} from {} where {} is not null limit 1", name, quoted_name(table), name),
+      1);
   const auto* text = rows.rows.empty() ? nullptr : std::get_if<std::string>(&rows.rows[0][0]);
   return text ? 1 + std::ranges::count(*text, ',') : 1;
 }
