@@ -4,6 +4,7 @@
 
 #include "base/nearest.h"
 #include "jobs/job_shelf.h"
+#include "jobs/script/columns.h"
 #include "jobs/script/macro.h"
 #include "jobs/script/run.h"
 #include "jobs/script/system_tables.h"
@@ -75,12 +76,6 @@ std::string need_last(const Here& here) {
   if (here.session.last_table.empty())
     throw failed_precondition("no statement before this one has made a table");
   return here.session.last_table;
-}
-
-std::string quoted_name(std::string_view name) {
-  std::string out = "\"";
-  for (char c : name) out += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return out + "\"";
 }
 
 // `!last named t`: the last table once more, under a name.

@@ -48,17 +48,22 @@ void make_room(const Here& here, const AlgorithmCall& call) {
     here.session.engine.drop(call.result);
 }
 
-// A failed training has a table too: which task failed.
+// A failed training has a table too: which task failed. What goes wrong here does not hide that.
+void report_failed(const Here& here, const AlgorithmCall& call) try {
+  if (same_word(call.result, call.table) || !here.has_table(call.result)) return;
+  here.session.last_table = call.result;
+  here.run.report();
+} catch (const Error& error) {
+  here.session.listener.note(error.message());
+}
+
 void call_algorithm(const Here& here, Part part, const AlgorithmCall& call) {
   make_room(here, call);
   try {
     part(call);
   } catch (...) {
     const Error error = current_error();
-    if (!same_word(call.result, call.table) && here.has_table(call.result)) {
-      here.session.last_table = call.result;
-      here.run.report();
-    }
+    report_failed(here, call);
     throw Error(error);
   }
   here.session.last_table = call.result;
