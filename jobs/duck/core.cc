@@ -32,10 +32,9 @@ EngineOptions filled(EngineOptions options) {
   return options;
 }
 
-std::string list_of(const std::vector<std::string>& texts) {
-  std::string out;
-  for (const std::string& text : texts) out += (out.empty() ? "" : ", ") + sql_text(text);
-  return "[" + out + "]";
+std::string list_of(std::vector<std::string> texts) {
+  for (std::string& text : texts) text = sql_text(text);
+  return fmt::format("[{}]", sql_list(texts));
 }
 
 }  // namespace

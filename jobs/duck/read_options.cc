@@ -94,12 +94,12 @@ bool flag(const KeyValues& options, std::string_view key, bool standard) {
 
 std::string read_call(const std::string& format, const std::vector<std::string>& files,
                       const KeyValues& options) {
-  std::string list;
-  for (const std::string& file : files) list += (list.empty() ? "" : ", ") + sql_text(file);
-  list = "[" + list + "]";
-  if (format == "csv") return "read_csv(" + list + csv_arguments(options) + ")";
-  if (format == "json") return "read_json(" + list + json_arguments(options) + ")";
-  if (format == "parquet") return "read_parquet(" + list + ")";
+  std::vector<std::string> texts;
+  for (const std::string& file : files) texts.push_back(sql_text(file));
+  std::string list = fmt::format("[{}]", sql_list(texts));
+  if (format == "csv") return fmt::format("read_csv({}{})", list, csv_arguments(options));
+  if (format == "json") return fmt::format("read_json({}{})", list, json_arguments(options));
+  if (format == "parquet") return fmt::format("read_parquet({})", list);
   if (format == "text") {
     // Lines as they are: no sign in them means anything, and an empty one is no null.
     return "read_csv(" + list +
