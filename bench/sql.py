@@ -1,6 +1,6 @@
 """What the job script does with data and models, beside those who do only that.
 
-    ./capstan bench sql [--json] [--quick] [--check] [--only prediction]
+    ./capstan bench sql [--json] [--quick] [--check] [--only shards]
 """
 
 import json
@@ -9,7 +9,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from support import options, process
+from support import native, options, process
 from support.report import Line
 
 PREDICTION = Path(__file__).resolve().parent / "support" / "prediction.py"
@@ -55,6 +55,7 @@ class Bench:
 
 
 def body(given, report):
+    native.add_lines(given, report, "sql_bench")
     Bench(given, report).prediction()
 
 

@@ -1,5 +1,7 @@
 #include "jobs/duck/connection.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "base/error.h"
@@ -43,6 +45,10 @@ void prepare(const Api& api, Connection connection, const std::string& sql, Prep
 
 std::string sql_text(std::string_view text) { return doubled(text, '\''); }
 std::string sql_name(std::string_view name) { return doubled(name, '"'); }
+
+std::string sql_list(const std::vector<std::string>& parts) {
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
 
 void Interrupts::add(Connection connection) {
   std::lock_guard lock(mutex_);

@@ -18,8 +18,9 @@
 namespace capstan::duck {
 
 // Text and identifiers inside SQL.
-std::string sql_text(std::string_view text);  // 'it''s'
-std::string sql_name(std::string_view name);  // "a ""b"""
+std::string sql_text(std::string_view text);                  // 'it''s'
+std::string sql_list(const std::vector<std::string>& parts);  // parts with commas between
+std::string sql_name(std::string_view name);                  // "a ""b"""
 
 // What interrupt() reaches: the connections of one engine, and whether the running call shall end.
 class Interrupts {

@@ -1,11 +1,15 @@
 #include "jobs/duck/core.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <stdlib.h>
+#include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <filesystem>
 #include <thread>
@@ -32,10 +36,40 @@ EngineOptions filled(EngineOptions options) {
   return options;
 }
 
-std::string list_of(const std::vector<std::string>& texts) {
-  std::string out;
-  for (const std::string& text : texts) out += (out.empty() ? "" : ", ") + sql_text(text);
-  return "[" + out + "]";
+std::string list_of(std::vector<std::string> texts) {
+  for (std::string& text : texts) text = sql_text(text);
+  return fmt::format("[{}]", sql_list(texts));
+}
+
+constexpr const char* kFolderName = "/capstan-sql-";
+
+// The lock of a folder; none if somebody has it.
+Fd locked(const std::string& folder) {
+  Fd fd(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  if (fd && flock(fd.get(), LOCK_EX | LOCK_NB) != 0) fd.reset();
+  return fd;
+}
+
+bool is_old(const std::string& folder) {
+  std::error_code error;
+  auto age = fs::file_time_type::clock::now() - fs::last_write_time(folder, error);
+  return !error && age > std::chrono::seconds(10);
+}
+
+bool is_ours(const std::string& folder) {
+  struct stat info {};
+  return lstat(folder.c_str(), &info) == 0 && S_ISDIR(info.st_mode) && info.st_uid == geteuid();
+}
+
+void remove_abandoned(const std::string& parent) {
+  std::error_code ignored;
+  for (const fs::directory_entry& entry : fs::directory_iterator(parent, ignored)) {
+    std::string path = entry.path();
+    if (!path.starts_with(parent + kFolderName) || !is_ours(path)) continue;
+    // A folder that is not yet locked may be just being made.
+    Fd lock = is_old(path) ? locked(path) : Fd();
+    if (lock) fs::remove_all(path, ignored);
+  }
 }
 
 }  // namespace
@@ -48,11 +82,13 @@ std::string missing_library(const EngineOptions& options) {
 }
 
 Workspace::Workspace(const std::string& parent) {
-  folder_ = parent + "/capstan-sql-XXXXXX";
+  remove_abandoned(parent);
+  folder_ = parent + kFolderName + "XXXXXX";
   if (!mkdtemp(folder_.data())) {
     throw failed_precondition("cannot make a folder in {}: {}", parent, std::strerror(errno));
   }
   folder_ = fs::canonical(folder_);
+  lock_ = locked(folder_);
 }
 
 Workspace::~Workspace() {

@@ -6,12 +6,14 @@
 #include <string>
 #include <vector>
 
+#include "base/fd.h"
 #include "jobs/duck/connection.h"
 #include "jobs/duck/duck.h"
 
 namespace capstan::duck {
 
-// A folder of this engine alone, gone with it.
+// A folder of this engine alone, gone with it. One that a killed process left is removed by the
+// next engine that makes its own beside it.
 class Workspace {
  public:
   explicit Workspace(const std::string& parent);
@@ -23,6 +25,7 @@ class Workspace {
 
  private:
   std::string folder_;
+  Fd lock_;  // held for as long as we live: whoever gets it knows that nobody does
   int names_ = 0;
 };
 

@@ -205,12 +205,11 @@ class DuckEngine : public script::Engine {
     Rows out;
     out.columns = tables_.columns(stored);
     out.total = tables_.count(stored);
-    std::string list;
-    for (const Column& column : out.columns) {
-      list += (list.empty() ? "" : ", ") + cell_expression(column);
-    }
+    std::vector<std::string> cells;
+    for (const Column& column : out.columns) cells.push_back(cell_expression(column));
     std::string end = limit < 0 ? "" : fmt::format(" LIMIT {}", limit);
-    Result result = core_.link.run(fmt::format("SELECT {} FROM {}{}", list, stored, end));
+    Result result =
+        core_.link.run(fmt::format("SELECT {} FROM {}{}", sql_list(cells), stored, end));
     out.rows = read_cells(core_.api, result);
     return out;
   }

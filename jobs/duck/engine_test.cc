@@ -120,6 +120,18 @@ TEST_F(DuckTest, AnInterruptEndsTheRunningCall) {
   EXPECT_EQ(answer("select 1 as a"), "a|1");
 }
 
+TEST_F(DuckTest, AFolderThatAKilledProcessLeftIsRemoved) {
+  std::string left = folder + "/capstan-sql-abcdef", young = folder + "/capstan-sql-ghijkl";
+  file("capstan-sql-abcdef/spill/x", "x");
+  std::filesystem::create_directories(young);
+  std::filesystem::last_write_time(
+      left, std::filesystem::file_time_type::clock::now() - std::chrono::minutes(1));
+  auto another = duck_engine(options);
+  EXPECT_FALSE(std::filesystem::exists(left));
+  EXPECT_TRUE(std::filesystem::exists(young));
+  EXPECT_EQ(answer("select 1 as a"), "a|1");  // the first one's folder is locked, and stays
+}
+
 TEST_F(DuckTest, NothingIsLeftOfAnEngine) {
   engine->select("select * from range(100000) as r(i)", "t");
   engine.reset();

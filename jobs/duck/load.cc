@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <regex>
@@ -31,6 +32,16 @@ void check_names(const std::vector<std::string>& files) {
       throw unimplemented("{}: a file with * ? or [ in its name cannot be read; rename it", file);
     }
   }
+}
+
+// Folders d=1 below the one that was named; what stands above it is nobody's value.
+bool has_value_folders(const std::vector<std::string>& files, const std::string& path) {
+  size_t sign = path.find_first_of("*?[{");
+  size_t base = path.substr(0, sign).rfind('/') + 1;
+  return std::any_of(files.begin(), files.end(), [&](const std::string& file) {
+    size_t folder = file.rfind('/'), equals = file.find('=', base);
+    return equals < folder;
+  });
 }
 
 // Spark calls the columns of a file without header _c0, _c1, …
@@ -63,7 +74,8 @@ void read(Core& core, Pull& pull, const LoadFrom& from, const Input& input, cons
 void load_files(Core& core, Pull& pull, const LoadFrom& from, const std::string& stored) {
   Input input = input_of(core, from);
   check_names(input.files);
-  std::string call = read_call(from.format, input.files, from.options);
+  bool by_value = has_value_folders(input.files, from.path);
+  std::string call = read_call(from.format, input.files, by_value, from.options);
   try {
     read(core, pull, from, input, call, stored);
   } catch (const Error& error) {

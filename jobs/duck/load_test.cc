@@ -77,6 +77,12 @@ TEST_F(DuckTest, FoldersNamedAfterValuesGiveAColumn) {
   EXPECT_EQ(all("t"), "x,d|1,1|2,2");
 }
 
+TEST_F(DuckTest, AFolderAboveTheOneThatWasNamedGivesNoColumn) {
+  file("k=7/in/a.csv", "1\n");
+  load("csv", folder + "/k=7/in");
+  EXPECT_EQ(all("t"), "_c0|1");
+}
+
 TEST_F(DuckTest, AChangeOfTheFileAfterwardsChangesNothing) {
   std::string path = file("a.csv", "1\n");
   load("csv", path);

@@ -1,4 +1,5 @@
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -30,12 +31,16 @@ Error not_moved(const std::string& to, const char* reason) {
 
 }  // namespace
 
+std::string name_beside(const std::string& path) {
+  fs::path place(path);
+  return place.parent_path() /
+         fmt::format(".{}.{}", place.filename().string(), jobs::random_hex(4));
+}
+
 void move_into_place(const std::string& from, const std::string& to) {
   if (rename(from.c_str(), to.c_str()) == 0) return;
   if (errno != EXDEV) throw not_moved(to, std::strerror(errno));
-  fs::path place(to);
-  fs::path beside =
-      place.parent_path() / ("." + place.filename().string() + "." + jobs::random_hex(4));
+  std::string beside = name_beside(to);
   std::error_code error;
   fs::copy(from, beside, fs::copy_options::recursive, error);
   if (!error) sync_below(beside);

@@ -47,7 +47,7 @@ std::string csv_arguments(const KeyValues& options) {
   std::string quote = text_or(options, "quote", "\"");
   return fmt::format(
       ", header = {}, delim = {}, quote = {}, escape = {}, nullstr = {}, all_varchar = {}, "
-      "ignore_errors = {}, strict_mode = true, max_line_size = 33554432, buffer_size = 134217728{}",
+      "ignore_errors = {}, strict_mode = true, max_line_size = 16777216, buffer_size = 33554432{}",
       flag(options, "header", false), sql_text(csv_delimiter(options)), sql_text(quote),
       sql_text(text_or(options, "escape", quote)),
       null.empty() ? "['']" : fmt::format("[{}, '']", sql_text(null)),
@@ -93,18 +93,18 @@ bool flag(const KeyValues& options, std::string_view key, bool standard) {
 }
 
 std::string read_call(const std::string& format, const std::vector<std::string>& files,
-                      const KeyValues& options) {
-  std::string list;
-  for (const std::string& file : files) list += (list.empty() ? "" : ", ") + sql_text(file);
-  list = "[" + list + "]";
-  if (format == "csv") return "read_csv(" + list + csv_arguments(options) + ")";
-  if (format == "json") return "read_json(" + list + json_arguments(options) + ")";
-  if (format == "parquet") return "read_parquet(" + list + ")";
+                      bool by_value, const KeyValues& options) {
+  std::vector<std::string> texts;
+  for (const std::string& file : files) texts.push_back(sql_text(file));
+  std::string list = fmt::format("[{}], hive_partitioning = {}", sql_list(texts), by_value);
+  if (format == "csv") return fmt::format("read_csv({}{})", list, csv_arguments(options));
+  if (format == "json") return fmt::format("read_json({}{})", list, json_arguments(options));
+  if (format == "parquet") return fmt::format("read_parquet({})", list);
   if (format == "text") {
     // Lines as they are: no sign in them means anything, and an empty one is no null.
     return "read_csv(" + list +
            ", columns = {'value': 'VARCHAR'}, delim = '', quote = '', escape = '', header = false, "
-           "auto_detect = false, max_line_size = 33554432, buffer_size = 134217728)";
+           "auto_detect = false, max_line_size = 16777216, buffer_size = 33554432)";
   }
   throw invalid_argument("format {} is not read here; csv, json, parquet and text are", format);
 }

@@ -9,10 +9,10 @@
 
 namespace capstan::duck {
 
-// "read_csv(['a.csv'], header = true, …)". Throws InvalidArgument for a format or a value that is
-// not known.
+// "read_csv(['a.csv'], header = true, …)". `by_value`: folders d=1 give a column. Throws
+// InvalidArgument for a format or a value that is not known.
 std::string read_call(const std::string& format, const std::vector<std::string>& files,
-                      const script::KeyValues& options);
+                      bool by_value, const script::KeyValues& options);
 // "FORMAT csv, HEADER false, …".
 std::string write_options(const std::string& format, const script::KeyValues& options);
 

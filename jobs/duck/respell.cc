@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "jobs/duck/connection.h"
@@ -29,6 +31,8 @@ bool is_name(const Tokens& tokens, size_t i) {
   throw SqlError(Code::kInvalidArgument, std::move(message), token.offset);
 }
 
+void spell(Token& token, std::string_view text) { token.spelled = std::string(text); }
+
 // The parenthesis that closes the one at `open`; the end of the tokens if none does.
 size_t closing(const Tokens& tokens, size_t open) {
   int depth = 0;
@@ -43,7 +47,7 @@ size_t closing(const Tokens& tokens, size_t open) {
 void respell_rlike(Tokens& tokens, size_t i) {
   if (!is(tokens, i, "rlike") && !is(tokens, i, "regexp")) return;
   if (is(tokens, i + 1, "(")) {
-    tokens[i].spelled = "regexp_matches";
+    spell(tokens[i], "regexp_matches");
     return;
   }
   if (i == 0 || is(tokens, i - 1, ".") || is(tokens, i - 1, "as")) return;
@@ -52,23 +56,23 @@ void respell_rlike(Tokens& tokens, size_t i) {
     return;
   }
   bool negated = is(tokens, i - 1, "not");
-  if (negated) tokens[i - 1].spelled.clear();
-  tokens[i].spelled = negated ? "!~" : "~";
+  if (negated) spell(tokens[i - 1], "");
+  spell(tokens[i], negated ? "!~" : "~");
   tokens[i + 1].spelled = sql_text("(?s).*(?:" + tokens[i + 1].text + ").*");
 }
 
 void respell_equal(Tokens& tokens, size_t i) {
   if (!is(tokens, i, "<") || !is(tokens, i + 1, "=") || !is(tokens, i + 2, ">")) return;
   if (tokens[i].end != tokens[i + 1].offset || tokens[i + 1].end != tokens[i + 2].offset) return;
-  tokens[i].spelled = " IS NOT DISTINCT FROM ";
-  tokens[i + 1].spelled.clear();
-  tokens[i + 2].spelled.clear();
+  spell(tokens[i], " IS NOT DISTINCT FROM ");
+  spell(tokens[i + 1], "");
+  spell(tokens[i + 2], "");
 }
 
 void respell_makers(Tokens& tokens, size_t i) {
   if (!is(tokens, i + 1, "(") || is(tokens, i + 2, "select")) return;
-  if (is(tokens, i, "array")) tokens[i].spelled = "list_value";
-  if (is(tokens, i, "struct")) tokens[i].spelled = "row";
+  if (is(tokens, i, "array")) spell(tokens[i], "list_value");
+  if (is(tokens, i, "struct")) spell(tokens[i], "row");
 }
 
 // from t lateral view explode(v) x as e: from t, unnest(v) as x(e).
@@ -83,12 +87,12 @@ void respell_lateral_view(Tokens& tokens, size_t i) {
   if (!is_name(tokens, table) || !is_name(tokens, column)) {
     fail(tokens[i], "lateral view explode(…) needs a table and a column: x as e");
   }
-  tokens[i].spelled = ",";
-  tokens[i + 1].spelled.clear();
-  tokens[i + 2].spelled = "unnest";
-  tokens[table].spelled = "AS " + tokens[table].spelled;
-  if (has_as) tokens[table + 1].spelled.clear();
-  tokens[column].spelled = "(" + tokens[column].spelled + ")";
+  spell(tokens[i], ",");
+  spell(tokens[i + 1], "");
+  spell(tokens[i + 2], "unnest");
+  tokens[table].spelled.insert(0, "AS ");
+  if (has_as) spell(tokens[table + 1], "");
+  spell(tokens[column], fmt::format("({})", tokens[column].spelled));
 }
 
 constexpr std::string_view kDated[] = {"date_format", "to_date", "to_timestamp", "unix_timestamp",

@@ -34,12 +34,6 @@ bool contains(const std::vector<std::string>& names, const std::string& wanted) 
                      [&](const auto& name) { return lower(name) == lower(wanted); });
 }
 
-std::string joined(const std::vector<std::string>& parts) {
-  std::string out;
-  for (const std::string& part : parts) out += (out.empty() ? "" : ", ") + part;
-  return out;
-}
-
 // One folder per value of the columns.
 void write_by_value(Core& core, const Tables& tables, const std::string& stored, const SaveTo& to,
                     const std::string& folder, const std::string& mark) {
@@ -63,13 +57,13 @@ void write_by_value(Core& core, const Tables& tables, const std::string& stored,
   if (to.format == "json") {
     // DuckDB cuts no JSON by value; lines of JSON are CSV of one column in which no sign counts.
     query = fmt::format("SELECT CAST(to_json(struct_pack({})) AS VARCHAR), {} FROM {}",
-                        joined(packed), joined(keys), stored);
+                        sql_list(packed), sql_list(keys), stored);
     options = "FORMAT csv, HEADER false, QUOTE '', ESCAPE '', DELIMITER '\n'";
   }
   core.link.run(
       fmt::format("COPY ({}) TO {} ({}, PARTITION_BY ({}), FILE_EXTENSION '{}', FILENAME_PATTERN "
                   "'part-{}-{{i}}', OVERWRITE_OR_IGNORE)",
-                  query, sql_text(folder), options, joined(keys), to.format, mark));
+                  query, sql_text(folder), options, sql_list(keys), to.format, mark));
 }
 
 void write_parts(Core& core, const Tables& tables, const std::string& stored, const SaveTo& to,
@@ -94,9 +88,7 @@ void append_files(const std::string& from, const std::string& to) {
 
 // At every moment the old folder or the new one stands there whole.
 void replace(const std::string& from, const std::string& to) {
-  fs::path place(to);
-  Staging beside{place.parent_path() /
-                 ("." + place.filename().string() + "." + jobs::random_hex(4))};
+  Staging beside{name_beside(to)};
   move_into_place(from, beside.folder);
   if (renameat2(AT_FDCWD, beside.folder.c_str(), AT_FDCWD, to.c_str(), RENAME_EXCHANGE) == 0)
     return;
