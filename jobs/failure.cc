@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/printable.h"
+#include "jobs/memory_size.h"
 
 namespace capstan::jobs {
 namespace {
@@ -38,11 +39,22 @@ bool is_passing(const TaskStatus& status) {
     const Code code = status.start_error->code();
     return code == Code::kUnavailable || code == Code::kResourceExhausted;
   }
-  return status.signal != 0 || (status.told.error && tells_of_another(status.told.error->code));
+  const auto& error = status.told.error;
+  if (error && error->code == kOverMemory) return false;
+  return status.signal != 0 || (error && tells_of_another(error->code));
+}
+
+TaskError over_memory(const TaskSpec& spec, int64_t had, double time) {
+  const int64_t limit = spec.memory_limit.value_or(0);
+  const std::string much = had > limit ? fmt::format(" (had {})", binary_bytes(had)) : "";
+  return {time, std::string(kOverMemory),
+          fmt::format("over its memory limit of {}{}; raise it with --memory {}=…",
+                      binary_bytes(limit), much, spec.task.job)};
 }
 
 std::string why_text(const TaskReport& task) {
-  if (task.error.empty()) return end_text(task);
+  // Without what it had, which differs from time to time.
+  if (task.error.empty() || task.over_memory()) return end_text(task);
   return end_text(task) + ": " + first_line(task.error);
 }
 

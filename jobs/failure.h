@@ -14,8 +14,13 @@ namespace capstan::jobs {
 // seen.
 double failure_time(const TaskStatus& status);
 
-// A signal, a lost peer, a lack of room to start: trying again may help.
+// A signal, a lost peer, a lack of room to start: trying again may help. One that was ended for its
+// memory is none: it would want as much again.
 bool is_passing(const TaskStatus& status);
+
+// What a platform puts into told.error of a task that it ended, or saw ended, for having `had` more
+// bytes than its limit; 0: not known.
+TaskError over_memory(const TaskSpec& spec, int64_t had, double time);
 
 // "SIGKILL", "exit code 1: lost ps/0"; one line, of bounded length.
 std::string why_text(const TaskReport& task);

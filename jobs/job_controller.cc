@@ -51,8 +51,9 @@ JobController::JobController(JobSpec spec, const Cluster& cluster, Platform& pla
     state_ = fresh_state(spec_);
     for (TaskReport& task : state_.tasks) put_address(task, cluster);
   }
-  for (const TaskReport& task : state_.tasks) {
+  for (TaskReport& task : state_.tasks) {
     specs_.push_back(task_spec(spec_, cluster, task.task));
+    task.memory_limit = specs_.back().memory_limit.value_or(0);
     roles_.push_back(role_of(task.task.job));
   }
   seen_.resize(state_.tasks.size());
@@ -206,7 +207,7 @@ void JobController::lose(size_t i) {
   lost.ended_at = now_;
   lost.exit_code = kExitSignalBase + SIGKILL;
   lost.signal = SIGKILL;
-  lost.told.error = TaskError{now_, "Lost", "lost: nothing is seen of it any more"};
+  lost.told.error = TaskError{now_, std::string(kLost), "lost: nothing is seen of it any more"};
   lost.asked_to_stop = task.asked_at > 0;
   seen_[i] = std::move(lost);
   end(i);

@@ -151,8 +151,8 @@ std::string JobController::targets() const {
 
 std::string JobController::reason_of(size_t cause) const {
   const TaskReport& task = state_.tasks[cause];
-  std::string text = fmt::format("{} failed first, {} {}", task.task.name(),
-                                 task.signal ? "ended by" : "with", end_text(task));
+  const char* how = task.over_memory() ? "" : task.signal ? "ended by " : "with ";
+  std::string text = fmt::format("{} failed first, {}{}", task.task.name(), how, end_text(task));
   if (task.attempts.empty()) return text;
   return fmt::format("{}, in attempt {} (--restart {})", text, task.attempt, spec_.restarts);
 }

@@ -53,6 +53,7 @@ Json json_of(const TaskReport& task) {
           {"signal", task.signal},
           {"seconds", task.seconds},
           {"peak_memory", task.peak_memory},
+          {"memory_limit", task.memory_limit},
           {"error", cut(task.error, kLongestText)},
           {"error_code", task.error_code},
           {"started", task.started},
@@ -116,6 +117,7 @@ TaskReport task_of(const Json& json) {
   task.signal = json.at("signal");
   task.seconds = json.at("seconds");
   task.peak_memory = json.at("peak_memory");
+  task.memory_limit = json.value("memory_limit", int64_t{0});
   task.error = json.at("error");
   task.error_code = json.at("error_code");
   task.started = json.at("started");

@@ -2,9 +2,9 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <stdlib.h>
 
 #include "base/error.h"
+#include "base/temporary_folder.h"
 #include "jobs/fake_platform.h"
 #include "jobs/recorder.h"
 
@@ -12,16 +12,6 @@ namespace capstan::jobs {
 namespace {
 
 using testing::HasSubstr;
-
-class Folder {
- public:
-  Folder() { path = mkdtemp(name_); }
-  ~Folder() { posix_files().remove_all(path); }
-  std::string path;
-
- private:
-  char name_[32] = "/tmp/shelf-XXXXXX";
-};
 
 JobRecord record_of(const std::string& id, const std::string& name, int64_t created, double ended) {
   JobRecord record{.id = id, .name = name};
@@ -44,8 +34,8 @@ std::string found(const JobShelf& shelf, const std::string& text) {
 }
 
 TEST(JobShelf, ListsTheNewestFirst) {
-  Folder folder;
-  JobShelf shelf(posix_files(), folder.path);
+  TemporaryFolder folder;
+  JobShelf shelf(posix_files(), folder.path());
   EXPECT_TRUE(shelf.list().empty());
   put(shelf, record_of("aa", "old", 1, 2));
   put(shelf, record_of("bb", "new", 2, 2));
@@ -59,8 +49,8 @@ TEST(JobShelf, IsEmptyWithoutAHome) {
 }
 
 TEST(JobShelf, FindsByIdNameAndBeginning) {
-  Folder folder;
-  JobShelf shelf(posix_files(), folder.path);
+  TemporaryFolder folder;
+  JobShelf shelf(posix_files(), folder.path());
   put(shelf, record_of("aa11", "mnist", 1, 2));
   put(shelf, record_of("ab22", "census", 2, 2));
   EXPECT_EQ(found(shelf, "aa11"), "aa11");
@@ -73,8 +63,8 @@ TEST(JobShelf, FindsByIdNameAndBeginning) {
 }
 
 TEST(JobShelf, OfSeveralTakesTheOneThatRuns) {
-  Folder folder;
-  JobShelf shelf(posix_files(), folder.path);
+  TemporaryFolder folder;
+  JobShelf shelf(posix_files(), folder.path());
   put(shelf, record_of("aa11", "mnist", 1, 2));
   put(shelf, record_of("aa22", "mnist", 2, 2));
   EXPECT_THAT(found(shelf, "mnist"), HasSubstr("may be"));
@@ -87,8 +77,8 @@ TEST(JobShelf, OfSeveralTakesTheOneThatRuns) {
 }
 
 TEST(JobShelf, RemovesTheOldestBeyondItsNumber) {
-  Folder folder;
-  JobShelf shelf(posix_files(), folder.path, {.jobs = 3});
+  TemporaryFolder folder;
+  JobShelf shelf(posix_files(), folder.path(), {.jobs = 3});
   for (int i = 0; i < 9; ++i) put(shelf, record_of("a" + std::to_string(i), "job", i, 2));
   Fd alive = shelf.create("ff");
   shelf.write(record_of("ff", "job", 0, 0));
@@ -99,8 +89,8 @@ TEST(JobShelf, RemovesTheOldestBeyondItsNumber) {
 }
 
 TEST(JobShelf, RemovesTheOldestBeyondItsBytes) {
-  Folder folder;
-  JobShelf shelf(posix_files(), folder.path, {.bytes = 100'000});
+  TemporaryFolder folder;
+  JobShelf shelf(posix_files(), folder.path(), {.bytes = 100'000});
   for (int i = 0; i < 5; ++i) {
     put(shelf, record_of("a" + std::to_string(i), "job", i, 2));
     posix_files().make_dirs(shelf.log_folder("a" + std::to_string(i)));
@@ -113,8 +103,8 @@ TEST(JobShelf, RemovesTheOldestBeyondItsBytes) {
 }
 
 TEST(JobShelf, ListsWhatCannotBeRead) {
-  Folder folder;
-  JobShelf shelf(posix_files(), folder.path);
+  TemporaryFolder folder;
+  JobShelf shelf(posix_files(), folder.path());
   shelf.create("aa");
   auto file = posix_files().create(shelf.folder("aa") + "/record.json");
   file->append("{\"version\": 1, ");
@@ -125,8 +115,8 @@ TEST(JobShelf, ListsWhatCannotBeRead) {
 }
 
 TEST(Recorder, SaysOnceThatTheDiskIsFullAndGoesOn) {
-  Folder folder;
-  JobShelf shelf(posix_files(), folder.path);
+  TemporaryFolder folder;
+  JobShelf shelf(posix_files(), folder.path());
   FakeLoop loop;
   std::vector<std::string> said;
   // Its folder is missing: writing fails as on a full disk.
@@ -145,8 +135,8 @@ TEST(Recorder, SaysOnceThatTheDiskIsFullAndGoesOn) {
 }
 
 TEST(Recorder, KeepsAJobThatMayBeTakenOverUpToDate) {
-  Folder folder;
-  JobShelf shelf(posix_files(), folder.path);
+  TemporaryFolder folder;
+  JobShelf shelf(posix_files(), folder.path());
   shelf.create("aa");
   FakeLoop loop;
   JobRecord record = record_of("aa", "job", 1, 0);
@@ -159,8 +149,8 @@ TEST(Recorder, KeepsAJobThatMayBeTakenOverUpToDate) {
 }
 
 TEST(Recorder, WritesProgressOnceASecond) {
-  Folder folder;
-  JobShelf shelf(posix_files(), folder.path);
+  TemporaryFolder folder;
+  JobShelf shelf(posix_files(), folder.path());
   shelf.create("aa");
   FakeLoop loop;
   Recorder recorder(shelf, loop, record_of("aa", "job", 1, 0), [](std::string_view) {});

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/nearest.h"
 #include "base/settings.h"
 #include "jobs/json_text.h"
 
@@ -73,6 +74,23 @@ void check_groups(const JobSpec& spec) {
   if (trainers == 0) throw invalid_argument("nobody trains: give --workers 1 or more, or --chief");
 }
 
+void check_memory(const JobSpec& spec) {
+  std::vector<std::string> jobs, seen;
+  for (const TaskGroup& group : spec.groups) jobs.push_back(group.job);
+  for (const MemoryRule& rule : spec.memory) {
+    const bool known = rule.job.empty() || std::ranges::find(jobs, rule.job) != jobs.end();
+    if (!known) {
+      throw invalid_argument("--memory {}=…: this job has no {}, only {}{}", rule.job, rule.job,
+                             fmt::join(jobs, ", "), did_you_mean(rule.job, jobs));
+    }
+    if (std::ranges::find(seen, rule.job) != seen.end()) {
+      throw invalid_argument("--memory is given twice for {}",
+                             rule.job.empty() ? "every task" : rule.job);
+    }
+    seen.push_back(rule.job);
+  }
+}
+
 }  // namespace
 
 Role role_of(std::string_view job) {
@@ -93,6 +111,7 @@ std::vector<TaskId> tasks_of(const JobSpec& spec) {
 
 void check(const JobSpec& spec) {
   check_groups(spec);
+  check_memory(spec);
   resolve_list(spec, cluster_without_addresses(spec));
   for (const auto& [name, value] : spec.env) {
     if (name.empty()) throw invalid_argument("--env ={}: expected NAME=VALUE", value);
@@ -102,6 +121,14 @@ void check(const JobSpec& spec) {
   if (spec.timeout_seconds && *spec.timeout_seconds <= 0) {
     throw invalid_argument("--timeout {}: give seconds above 0", *spec.timeout_seconds);
   }
+}
+
+std::optional<int64_t> memory_limit(const JobSpec& spec, std::string_view job) {
+  std::optional<int64_t> limit;
+  for (const MemoryRule& rule : spec.memory) {
+    if (rule.job == job || (rule.job.empty() && !limit)) limit = rule.bytes;
+  }
+  return limit;
 }
 
 std::string tf_config(const Cluster& cluster, const TaskId& task) {

@@ -12,6 +12,8 @@
 #include <utility>
 #include <vector>
 
+#include "jobs/memory_size.h"
+
 namespace capstan::jobs {
 
 struct TaskId {
@@ -38,6 +40,11 @@ enum class SuccessRule { kTrainers, kChief };
 // Which failures are worth another try. Passing ones are a signal, a lost peer, a lost machine; an
 // own error is not tried again once it came twice without a step in between.
 enum class RestartPolicy { kNever, kPassing, kOnFailure };
+
+// How a task is handed the job's secret, which is never in its environment, arguments or log:
+// behind an inherited descriptor, or in a file that only its user reads, where no descriptor
+// reaches it.
+enum class SecretBy { kDescriptor, kFile };
 
 // A path that ends in .py runs with `python` and sees Capstan as `tensorflow`; anything else is an
 // executable and runs as it is.
@@ -69,6 +76,8 @@ struct JobSpec {
   int restarts = 0;
   SuccessRule success = SuccessRule::kTrainers;
   bool wait_for_evaluator = false;  // until it ends, instead of for a minute
+  std::vector<MemoryRule> memory;   // of each task; none: as much as there is
+  SecretBy secret = SecretBy::kDescriptor;
   // The last word on each task, for doors whose tasks differ in more than their roles: program,
   // folder, input, files, restarts. May be empty.
   std::function<void(const Cluster& cluster, TaskSpec& task)> adjust;
@@ -78,8 +87,11 @@ struct JobSpec {
 std::vector<TaskId> tasks_of(const JobSpec& spec);
 
 // Throws InvalidArgument: no trainer, a negative count, a job named twice, a bad --env or
-// --resolve.
+// --resolve, memory for a job that is not there.
 void check(const JobSpec& spec);
+
+// Bytes that a task of this job may have; nothing: no limit.
+std::optional<int64_t> memory_limit(const JobSpec& spec, std::string_view job);
 
 // The value of TF_CONFIG for one task.
 std::string tf_config(const Cluster& cluster, const TaskId& task);

@@ -25,6 +25,26 @@ JobSpec spec_of(std::vector<TaskGroup> groups) {
   return spec;
 }
 
+TEST(JobSpec, HasMemoryForEveryTaskOrForAJob) {
+  JobSpec spec = spec_of({{"ps", 1}, {"worker", 2}});
+  EXPECT_EQ(memory_limit(spec, "ps"), std::nullopt);
+  spec.memory = {{"ps", 4}, {"", 2}};
+  EXPECT_EQ(failure(spec), "");
+  EXPECT_EQ(memory_limit(spec, "ps"), 4);
+  EXPECT_EQ(memory_limit(spec, "worker"), 2);
+  spec.memory = {{"ps", 4}};
+  EXPECT_EQ(memory_limit(spec, "worker"), std::nullopt);
+}
+
+TEST(JobSpec, RefusesMemoryForAJobThatIsNotThereOrTwice) {
+  JobSpec spec = spec_of({{"ps", 1}, {"worker", 2}});
+  spec.memory = {{"workers", 4}};
+  EXPECT_EQ(failure(spec),
+            "--memory workers=…: this job has no workers, only ps, worker; did you mean worker?");
+  spec.memory = {{"ps", 4}, {"ps", 4}};
+  EXPECT_EQ(failure(spec), "--memory is given twice for ps");
+}
+
 TEST(TfConfig, NamesTheClusterAndTheTask) {
   EXPECT_EQ(tf_config(kCluster, {"ps", 1}),
             R"({"cluster":{"ps":["h:1","h:2"],"chief":["h:3"],"worker":["h:4"]},)"

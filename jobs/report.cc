@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <string.h>
 
+#include "jobs/memory_size.h"
+
 namespace capstan::jobs {
 
 std::string signal_name(int signal) {
@@ -11,6 +13,9 @@ std::string signal_name(int signal) {
 }
 
 std::string end_text(const TaskReport& task) {
+  if (task.over_memory()) {
+    return fmt::format("over its memory limit of {}", binary_bytes(task.memory_limit));
+  }
   return task.signal ? signal_name(task.signal) : fmt::format("exit code {}", task.exit_code);
 }
 

@@ -20,6 +20,10 @@ constexpr int kExitUsage = 2;
 constexpr int kExitTimeout = 124;
 constexpr int kExitSignalBase = 128;
 
+// Codes of errors that are not a task's own words: nothing is seen of it any more; it had more
+// memory than its limit allows.
+inline constexpr std::string_view kLost = "Lost", kOverMemory = "OverMemory";
+
 enum class TaskState { kWaiting, kRunning, kSucceeded, kFailed, kStopped };
 
 struct Progress {
@@ -49,9 +53,10 @@ struct TaskReport {
   int exit_code = 0;  // 128 + signal for a task that a signal ended
   int signal = 0;     // 0: none did
   double seconds = 0;
-  int64_t peak_memory = 0;  // bytes
-  std::string error;        // the first error that the task told, or empty
-  std::string error_code;   // of it, as "Unavailable"
+  int64_t peak_memory = 0;   // bytes
+  int64_t memory_limit = 0;  // bytes; 0: none
+  std::string error;         // the first error that the task told, or empty
+  std::string error_code;    // of it, as "Unavailable"
   double started = 0, ended = 0;
   double failed_at = 0;           // when it failed, for the order of causes
   double start_at = 0;            // of a task that waits: not before
@@ -61,11 +66,12 @@ struct TaskReport {
 
   bool done() const { return state > TaskState::kRunning; }
   bool success() const { return state == TaskState::kSucceeded; }
+  bool over_memory() const { return memory_limit > 0 && error_code == kOverMemory; }
 };
 
 // "SIGKILL"
 std::string signal_name(int signal);
-// "exit code 3", "SIGKILL"
+// "exit code 3", "SIGKILL", "over its memory limit of 2 GiB"
 std::string end_text(const TaskReport& task);
 
 // Why a job is being stopped. The first reason stays.

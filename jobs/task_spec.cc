@@ -47,6 +47,8 @@ TaskSpec task_spec(const JobSpec& job, const Cluster& cluster, const TaskId& tas
   spec.argv = arguments(job, cluster, task);
   for (auto& entry : environment(job, cluster, task)) spec.env.push_back(std::move(entry));
   spec.restart = job.restart;
+  spec.memory_limit = memory_limit(job, task.job);
+  spec.secret = job.secret;
   if (job.adjust) job.adjust(cluster, spec);
   return spec;
 }

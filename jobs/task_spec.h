@@ -3,6 +3,7 @@
 // One task, ready to be started wherever there is a Platform.
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -26,6 +27,9 @@ struct TaskSpec {
   std::string input;  // handed over as stdin, which then ends
   std::vector<TaskFile> files;
   RestartPolicy restart = RestartPolicy::kOnFailure;
+  // Bytes. A platform ends a task that has more, and says so: over_memory() in jobs/failure.h.
+  std::optional<int64_t> memory_limit;
+  SecretBy secret = SecretBy::kDescriptor;
 };
 
 // The task's role in TF_CONFIG, flags and templates; then what job.adjust makes of it.

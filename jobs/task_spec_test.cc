@@ -2,10 +2,9 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <stdlib.h>
 
 #include "base/error.h"
-#include "base/files.h"
+#include "base/temporary_folder.h"
 #include "jobs/local/local_platform.h"
 
 namespace capstan::jobs {
@@ -13,16 +12,6 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
-
-class Folder {
- public:
-  Folder() { path = mkdtemp(name_); }
-  ~Folder() { posix_files().remove_all(path); }
-  std::string path;
-
- private:
-  char name_[32] = "/tmp/spec-XXXXXX";
-};
 
 TEST(TaskSpec, HoldsTheRoleInArgumentsAndEnvironment) {
   JobSpec job{.groups = {{"ps", 1}, {"worker", 1}}, .env = {{"MINE", "a"}}, .max_steps = 5};
@@ -50,11 +39,11 @@ TEST(TaskSpec, CanDifferFromTaskToTask) {
 }
 
 TEST(TaskSpec, FilesStayBelowTheirFolder) {
-  Folder folder;
-  lay_out({.files = {{"a.txt", "a"}, {"deep/b.txt", "b"}}}, folder.path);
-  EXPECT_EQ(posix_files().read(folder.path + "/deep/b.txt"), "b");
+  TemporaryFolder folder;
+  lay_out({.files = {{"a.txt", "a"}, {"deep/b.txt", "b"}}}, folder.path());
+  EXPECT_EQ(posix_files().read(folder.path() + "/deep/b.txt"), "b");
   for (const char* path : {"../c", "/c", "", "a/../../c", "."}) {
-    EXPECT_THROW(lay_out({.files = {{path, "c"}}}, folder.path), Error) << path;
+    EXPECT_THROW(lay_out({.files = {{path, "c"}}}, folder.path()), Error) << path;
   }
 }
 
@@ -86,10 +75,10 @@ TEST(LocalPlatform, HandsOverInputThatThenEnds) {
 }
 
 TEST(LocalPlatform, StartsTasksInTheirFolderWithTheirFiles) {
-  Folder folder;
-  TaskSpec spec{.argv = {"cat", "in.txt"}, .cwd = folder.path, .files = {{"in.txt", "laid out"}}};
+  TemporaryFolder folder;
+  TaskSpec spec{.argv = {"cat", "in.txt"}, .cwd = folder.path(), .files = {{"in.txt", "laid out"}}};
   EXPECT_THAT(lines_of(spec), ElementsAre("laid out"));
-  spec.cwd = folder.path + "/absent";
+  spec.cwd = folder.path() + "/absent";
   EXPECT_THAT(lines_of(spec)[0], HasSubstr("/absent: No such file"));
 }
 

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "jobs/local/local_platform.h"
 #include "jobs/local/platform_link.h"
 #include "jobs/terminal.h"
 #include "jobs/watched_job.h"
@@ -42,6 +43,8 @@ int decide(const JobSpec& spec, const Cluster& cluster, const JobRecord& first, 
   Terminal terminal({.out = notes.get(), .err = notes.get(), .quiet = true}, [] {});
   PollLoop loop;
   WatchedJob* watched = nullptr;
+  const std::string note = memory_note(spec);
+  if (record.state.tasks.empty() && !note.empty()) terminal.note(note);
   RemotePlatform platform(loop, std::move(holder), [&] {
     if (watched) watched->controller().abandon("whoever held the tasks of this job was killed");
   });

@@ -14,7 +14,7 @@
 namespace capstan::jobs {
 namespace {
 
-[[noreturn]] void watch(int line, const std::string& entry) {
+[[noreturn]] void watch(int line, const std::string& entry, const std::function<void()>& sweep) {
   setsid();  // a Ctrl-C in the terminal is not for us
   // Above all the held ports: a listening socket left here would outlive its task.
   dup2(line, 0);
@@ -24,13 +24,13 @@ namespace {
   do {
     n = read(0, &byte, 1);
   } while (n < 0 && errno == EINTR);
-  if (n == 0) kill_processes_with(entry);
+  if (n == 0) kill_processes_with(entry), sweep();
   _exit(0);
 }
 
 }  // namespace
 
-Keeper::Keeper(const std::string& entry) {
+Keeper::Keeper(const std::string& entry, const std::function<void()>& sweep) {
   int pipes[2];
   if (pipe2(pipes, O_CLOEXEC) != 0) throw internal_error("pipe: {}", std::strerror(errno));
   Fd reading(pipes[0]);
@@ -39,7 +39,7 @@ Keeper::Keeper(const std::string& entry) {
   if (pid_ < 0) throw resource_exhausted("cannot fork: {}", std::strerror(errno));
   if (pid_ == 0) {
     line_.reset();
-    watch(reading.get(), entry);
+    watch(reading.get(), entry, sweep);
   }
 }
 

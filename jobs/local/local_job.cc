@@ -26,7 +26,9 @@ LocalJob::LocalJob(const JobSpec& spec, LocalOptions options, JobObserver& obser
       shelf_(posix_files(), shelf_dir()),
       recorded_(take_place(observer)),
       job_(recorded_ ? &shelf_ : nullptr, record_of(spec), spec, platform_.cluster(), platform_,
-           loop_, observer, options_.controller) {}
+           loop_, observer, options_.controller) {
+  if (const std::string note = memory_note(spec); !note.empty()) observer.note(note);
+}
 
 // A job that cannot be remembered is run all the same.
 bool LocalJob::take_place(JobObserver& observer) {

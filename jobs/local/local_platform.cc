@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/secret_fd.h"
 #include "jobs/random_hex.h"
+#include "jobs/secret_file.h"
 
 namespace capstan::jobs {
 namespace {
@@ -42,13 +43,24 @@ std::string adopt_daemons(std::string mark) {
 
 }  // namespace
 
+std::string memory_note(const JobSpec& spec, const CgroupPlace& cgroups) {
+  if (spec.memory.empty() || !cgroups.folder.empty()) return "";
+  return fmt::format(
+      "{}: --memory is kept by looking once a second instead, and a task above its "
+      "limit is killed",
+      cgroups.why_not);
+}
+
 LocalPlatform::LocalPlatform(PollLoop& loop, const JobSpec& spec,
                              const LocalPlatformOptions& options)
     : loop_(loop),
       groups_(spec.groups),
-      mark_(adopt_daemons("CAPSTAN_JOB_ID=" + options.job_id)),
+      job_id_(options.job_id),
+      mark_(adopt_daemons("CAPSTAN_JOB_ID=" + job_id_)),
+      cgroups_(options.cgroups),
       secret_(secret_as_fd(random_hex(32))),
-      keeper_(mark_) {
+      keeper_(mark_, [this] { sweep(); }),
+      memory_(loop) {
   for (const TaskId& task : tasks_of(spec)) {
     places_.push_back(std::make_unique<Place>());
     Place& place = *places_.back();
@@ -62,7 +74,15 @@ LocalPlatform::LocalPlatform(PollLoop& loop, const JobSpec& spec,
 
 LocalPlatform::~LocalPlatform() {
   places_.clear();
-  if (!clean_) kill_processes_with(mark_);
+  if (clean_) return;
+  kill_processes_with(mark_);
+  sweep();
+}
+
+// What is neither a process nor goes with one.
+void LocalPlatform::sweep() const {
+  remove_cgroups(cgroups_.folder, job_id_);
+  remove_secret_file(job_id_);
 }
 
 Cluster LocalPlatform::cluster() const {
@@ -108,20 +128,34 @@ std::unique_ptr<LocalTask> LocalPlatform::begin(Place& place, const TaskSpec& sp
                                watcher_->progress(place.task, place.running->status.told.progress);
                              }
                            }};
-  auto task = std::make_unique<LocalTask>(
-      loop_, *place.log, spec,
-      LocalSurroundings{environment(spec), place.held.listener.get(), secret_.get()},
-      std::move(sink));
+  auto task = std::make_unique<LocalTask>(loop_, *place.log, spec, surroundings(place, spec),
+                                          std::move(sink));
   place.held.listener.reset();  // so that peers see it when the task dies
   return task;
 }
 
-std::vector<std::string> LocalPlatform::environment(const TaskSpec& spec) const {
+LocalSurroundings LocalPlatform::surroundings(const Place& place, const TaskSpec& spec) {
+  LocalSurroundings around{.env = environment(spec), .listener = place.held.listener.get()};
+  if (spec.secret == SecretBy::kDescriptor) around.secret = secret_.get();
+  if (spec.memory_limit && !cgroups_.folder.empty()) {
+    around.cgroup = cgroup_folder(cgroups_.folder, job_id_, spec.task.name());
+  }
+  around.watch = &memory_;
+  return around;
+}
+
+std::vector<std::string> LocalPlatform::environment(const TaskSpec& spec) {
   std::map<std::string, std::string> env = own_environment();
   for (const auto& [name, value] : spec.env) env[name] = value;
   auto works = [](const auto& place) { return role_of(place->task.job) != Role::kServer; };
   const auto workers = std::max<int64_t>(1, std::ranges::count_if(places_, works));
   env["CAPSTAN_WORKERS_ON_HOST"] = std::to_string(workers);
+  if (spec.secret == SecretBy::kFile) {
+    if (secret_file_.empty()) {
+      secret_file_ = make_secret_file(job_id_, secret_of_fd(secret_.get()));
+    }
+    env["CAPSTAN_SECRET_FILE"] = secret_file_;
+  }
   std::vector<std::string> entries;
   for (const auto& [name, value] : env) entries.push_back(name + "=" + value);
   entries.push_back(mark_);
@@ -159,6 +193,7 @@ std::vector<std::string> LocalPlatform::last_lines(const TaskId& task) const {
 void LocalPlatform::clean_up() {
   for (const auto& place : places_) place->held = {};
   kill_processes_with(mark_);
+  sweep();
   clean_ = true;
 }
 

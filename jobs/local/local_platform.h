@@ -12,6 +12,8 @@
 #include "jobs/local/held_port.h"
 #include "jobs/local/keeper.h"
 #include "jobs/local/local_task.h"
+#include "jobs/local/memory_cgroup.h"
+#include "jobs/local/memory_watch.h"
 #include "jobs/local/task_log.h"
 #include "jobs/platform.h"
 #include "jobs/poll_loop.h"
@@ -22,7 +24,11 @@ struct LocalPlatformOptions {
   std::string job_id;
   std::function<std::string(const TaskId&)> log_file;  // empty text: none
   uint64_t largest_log = 0;                            // bytes; 0: no limit
+  CgroupPlace cgroups = find_cgroup_place();           // where tasks with a memory limit go
 };
+
+// What is to be said of --memory where no control group keeps it; else empty.
+std::string memory_note(const JobSpec& spec, const CgroupPlace& cgroups = find_cgroup_place());
 
 class LocalPlatform : public Platform {
  public:
@@ -51,16 +57,21 @@ class LocalPlatform : public Platform {
 
   Place& place(const TaskId& task) const;
   std::unique_ptr<LocalTask> begin(Place& place, const TaskSpec& spec);
-  std::vector<std::string> environment(const TaskSpec& spec) const;
+  std::vector<std::string> environment(const TaskSpec& spec);
+  LocalSurroundings surroundings(const Place& place, const TaskSpec& spec);
+  void sweep() const;
   void on_line(Place& place, std::string_view line);
 
   PollLoop& loop_;
   const std::vector<TaskGroup> groups_;
   // For all to see: what is left of the job is found by it.
-  const std::string mark_;
+  const std::string job_id_, mark_;
+  const CgroupPlace cgroups_;
   const Fd secret_;
+  std::string secret_file_;  // once a task was given it so
   Keeper keeper_;
   PlatformWatcher* watcher_ = nullptr;
+  MemoryWatch memory_;
   std::vector<std::unique_ptr<Place>> places_;
   bool clean_ = false;
 };

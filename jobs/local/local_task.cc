@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "base/error.h"
+#include "jobs/failure.h"
 #include "jobs/local/task_event.h"
 
 namespace capstan::jobs {
@@ -58,15 +59,45 @@ void check_folder(const std::string& path) {
 
 LocalTask::LocalTask(PollLoop& loop, TaskLog& log, const TaskSpec& spec,
                      const LocalSurroundings& around, Sink sink)
-    : loop_(loop), log_(log), sink_(std::move(sink)) {
+    : loop_(loop), log_(log), sink_(std::move(sink)), spec_(spec) {
   check_folder(spec.cwd);
   lay_out(spec, spec.cwd);
-  Fd writing, task_end, input = input_of(spec);
+  if (spec.memory_limit && !around.cgroup.empty()) enter_cgroup(around.cgroup);
+  start_process(around);
+  status.task = spec.task;
+  status.pid = process_->pid();
+  status.started_at = seconds_of(loop_.now());
+  loop_.watch(output_.get(), [this] { read_output(); });
+  loop_.watch(channel_.get(), [this] { read_channel(); });
+  loop_.watch(process_->wait_fd(), [this] { finish(); });
+  if (!spec.memory_limit || cgroup_) return;
+  watch_ = around.watch;
+  watch_->add(status.pid, *spec.memory_limit, [this](int64_t had) {
+    had_ = had;
+    process_->signal_group(SIGKILL);
+  });
+}
+
+// The platform has found a place for it, and yet something may be in the way.
+void LocalTask::enter_cgroup(const std::string& folder) {
+  try {
+    cgroup_ = std::make_unique<MemoryCgroup>(folder, *spec_.memory_limit);
+  } catch (const Error& error) {
+    log_.feed(
+        fmt::format("capstan: no control group limits the memory, which is looked at once a "
+                    "second instead: {}\n",
+                    error.message()));
+  }
+}
+
+void LocalTask::start_process(const LocalSurroundings& around) {
+  Fd writing, task_end, input = input_of(spec_);
   output_ = cloexec_pipe(writing);
   channel_ = cloexec_channel(task_end);
-  ProcessOptions options{.argv = spec.argv, .env = around.env, .cwd = spec.cwd};
+  ProcessOptions options{.argv = spec_.argv, .env = around.env, .cwd = spec_.cwd};
   options.input = input.get();
   options.output = writing.get();
+  if (cgroup_) options.cgroup = cgroup_->entrance();
   auto inherit = [&](const char* name, int fd) {
     if (fd < 0) return;
     options.env.push_back(fmt::format("{}={}", name, fd));
@@ -76,17 +107,13 @@ LocalTask::LocalTask(PollLoop& loop, TaskLog& log, const TaskSpec& spec,
   inherit("CAPSTAN_SECRET_FD", around.secret);
   inherit("CAPSTAN_LISTEN_FD", around.listener);
   process_ = std::make_unique<Process>(options);
-  status.task = spec.task;
-  status.pid = process_->pid();
-  status.started_at = seconds_of(loop_.now());
-  loop_.watch(output_.get(), [this] { read_output(); });
-  loop_.watch(channel_.get(), [this] { read_channel(); });
-  loop_.watch(process_->wait_fd(), [this] { finish(); });
 }
 
 LocalTask::~LocalTask() {
   close_pipes();
-  if (process_) loop_.unwatch(process_->wait_fd());
+  if (!process_) return;
+  loop_.unwatch(process_->wait_fd());
+  if (watch_) watch_->forget(status.pid);
 }
 
 void LocalTask::stop(StopHow how) {
@@ -131,12 +158,16 @@ void LocalTask::finish() {
   loop_.unwatch(process_->wait_fd());
   ProcessEnd end = process_->reap();
   process_.reset();
+  if (watch_) watch_->forget(status.pid);
   read_output();
   log_.finish();
   close_pipes();
   status.exit_code = end.exit_code;
   status.signal = end.signal;
   status.peak_memory = end.peak_memory;
+  const bool ran_out = had_ > 0 || (cgroup_ && cgroup_->ran_out());
+  if (ran_out && end.exit_code != 0) status.told.error = over_memory(spec_, had_, status.ended_at);
+  cgroup_.reset();
   status.ended = true;
   sink_.changed();
 }

@@ -9,6 +9,8 @@
 #include <vector>
 
 #include "jobs/local/held_port.h"
+#include "jobs/local/memory_cgroup.h"
+#include "jobs/local/memory_watch.h"
 #include "jobs/local/process.h"
 #include "jobs/local/task_log.h"
 #include "jobs/platform.h"
@@ -20,7 +22,9 @@ namespace capstan::jobs {
 struct LocalSurroundings {
   std::vector<std::string> env;  // lacks the numbers of descriptors
   int listener = -1;             // on the task's port; -1: it has none
-  int secret = -1;               // base/secret_fd.h
+  int secret = -1;               // base/secret_fd.h; -1: it comes by file
+  std::string cgroup;            // folder of the one that is to limit its memory; empty: none can
+  MemoryWatch* watch = nullptr;  // of its memory, where no cgroup limits it; lives longer
 };
 
 class LocalTask {
@@ -45,6 +49,8 @@ class LocalTask {
   TaskStatus status;
 
  private:
+  void start_process(const LocalSurroundings& around);
+  void enter_cgroup(const std::string& folder);
   void read_output();
   void read_channel();
   void finish();
@@ -54,6 +60,10 @@ class LocalTask {
   PollLoop& loop_;
   TaskLog& log_;
   Sink sink_;
+  const TaskSpec spec_;
+  std::unique_ptr<MemoryCgroup> cgroup_;
+  MemoryWatch* watch_ = nullptr;
+  int64_t had_ = 0;  // bytes, when it was killed for them
   std::unique_ptr<Process> process_;
   Fd output_, channel_;
   bool steps_over_channel_ = false, loss_over_channel_ = false;

@@ -34,12 +34,15 @@ void reset_signals() {
   sigprocmask(SIG_SETMASK, &none, nullptr);
 }
 
-// Runs in the child: only calls that are safe between fork and exec. Returns where it failed.
+constexpr int kNoCgroup = -1;  // where else an errno is told
+
+// Runs in the child: only calls that are safe between fork and exec. Returns why it failed.
 int become(char* const* argv, char* const* env, const ProcessOptions& options, int parent) {
   setpgid(0, 0);
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(kill(getpid(), SIGKILL));
   reset_signals();
+  if (options.cgroup >= 0 && write(options.cgroup, "0", 1) != 1) return kNoCgroup;
   int input = options.input >= 0 ? options.input : open("/dev/null", O_RDONLY);
   if (input < 0 || dup2(input, 0) < 0 || dup2(options.output, 1) < 0 || dup2(1, 2) < 0)
     return errno;
@@ -50,6 +53,7 @@ int become(char* const* argv, char* const* env, const ProcessOptions& options, i
 }
 
 [[noreturn]] void throw_exec_error(const std::string& program, int error) {
+  if (error == kNoCgroup) throw unavailable("{}: it cannot enter its control group", program);
   if (error == ENOENT) throw not_found("{}: no such program", program);
   if (error == EACCES) throw permission_denied("{}: not executable (chmod +x it?)", program);
   throw internal_error("{}: cannot be started: {}", program, std::strerror(error));

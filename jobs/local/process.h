@@ -17,6 +17,7 @@ struct ProcessOptions {
   std::string cwd;                // empty: ours
   int input = -1;                 // becomes stdin; -1: /dev/null
   int output = -1;                // becomes stdout and stderr
+  int cgroup = -1;                // cgroup.procs of the control group that it is to be in
   std::vector<int> inherit;       // kept open under the same numbers
 };
 
@@ -28,7 +29,8 @@ struct ProcessEnd {
 
 class Process {
  public:
-  // Throws NotFound, PermissionDenied or Internal, naming the program.
+  // Throws NotFound, PermissionDenied or Internal, naming the program; Unavailable if it cannot be
+  // put into its control group.
   explicit Process(const ProcessOptions& options);
   ~Process();  // kills and reaps what still runs
   Process(const Process&) = delete;

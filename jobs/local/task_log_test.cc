@@ -2,11 +2,10 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <stdlib.h>
 
 #include <algorithm>
 
-#include "base/files.h"
+#include "base/temporary_folder.h"
 #include "jobs/log_reader.h"
 
 namespace capstan::jobs {
@@ -42,8 +41,8 @@ TEST(TaskLog, KeepsTheLastFiftyLines) {
 }
 
 TEST(TaskLog, KeepsAtMostTwiceItsLargestSizeAndIsReadInOrder) {
-  char name[] = "/tmp/task-log-XXXXXX";
-  const std::string folder = mkdtemp(name);
+  const TemporaryFolder temporary;
+  const std::string& folder = temporary.path();
   std::vector<std::string> lines;
   LogReader::Sink sink = [&](std::string_view line) { lines.emplace_back(line); };
   LogReader follower(folder, {{"ps", 0}}, false);
@@ -62,7 +61,6 @@ TEST(TaskLog, KeepsAtMostTwiceItsLargestSizeAndIsReadInOrder) {
   EXPECT_LE(lines.size(), 200u);
   EXPECT_TRUE(std::ranges::is_sorted(lines));
   EXPECT_EQ(lines.back(), "line 0999");
-  posix_files().remove_all(folder);
 }
 
 TEST(PrintedProgress, ReadsStepAndLossAsProgramsPrintThem) {

@@ -2,11 +2,11 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <stdlib.h>
 
 #include "base/atomic_file.h"
 #include "base/error.h"
 #include "base/memory_files.h"
+#include "base/temporary_folder.h"
 
 namespace capstan {
 namespace {
@@ -17,14 +17,6 @@ using ::testing::HasSubstr;
 // Every test runs over a real folder and over memory.
 class FilesTest : public ::testing::TestWithParam<bool> {
  protected:
-  void SetUp() override {
-    if (GetParam()) {
-      std::string name = ::testing::TempDir() + "capstan_files_XXXXXX";
-      dir_ = ::mkdtemp(name.data());
-    }
-  }
-  void TearDown() override { files().remove_all(dir_); }
-
   Files& files() { return GetParam() ? posix_files() : memory_; }
   std::string path(const std::string& name) { return dir_ + "/" + name; }
   void write(const std::string& name, std::string_view bytes,
@@ -35,7 +27,8 @@ class FilesTest : public ::testing::TestWithParam<bool> {
   }
 
   MemoryFiles memory_;
-  std::string dir_ = "/memory";
+  TemporaryFolder folder_;
+  const std::string dir_ = GetParam() ? folder_.path() : "/memory";
 };
 INSTANTIATE_TEST_SUITE_P(All, FilesTest, ::testing::Values(true, false));
 
@@ -124,8 +117,8 @@ TEST(PosixFiles, MakesNothingForTheCurrentFolder) { EXPECT_NO_THROW(posix_files(
 
 // A process that dies leaves its temporary file unlocked, as one that nobody has open is.
 TEST(AtomicFile, LeftoversOfTheDeadGoAndFilesOfTheLivingStay) {
-  std::string name = ::testing::TempDir() + "capstan_leftovers_XXXXXX";
-  const std::string dir = ::mkdtemp(name.data());
+  const TemporaryFolder folder;
+  const std::string& dir = folder.path();
   Files& files = posix_files();
   for (const char* left : {"/a.part-1-2", "/b.part-1-2", "/a.part-1-x", "/a.part-12"})
     files.create(dir + left)->close();
@@ -138,7 +131,6 @@ TEST(AtomicFile, LeftoversOfTheDeadGoAndFilesOfTheLivingStay) {
   }
   EXPECT_EQ(files.read(dir + "/a"), "new");
   EXPECT_THAT(files.list(dir), ElementsAre("a", "a.part-1-x", "a.part-12", "b.part-1-2"));
-  files.remove_all(dir);
 }
 
 TEST_P(FilesTest, AnAtomicFileThatIsNotPublishedLeavesNothing) {

@@ -18,8 +18,15 @@ struct RunFlags {
   std::string chief;
   bool evaluator = false;
   double timeout = 0;
-  std::vector<std::string> env;
+  std::vector<std::string> env, memory;
+  std::string secret_by = "descriptor";
 };
+
+jobs::SecretBy secret_by(const std::string& text) {
+  if (text == "file") return jobs::SecretBy::kFile;
+  if (text == "descriptor") return jobs::SecretBy::kDescriptor;
+  throw UsageError{fmt::format("capstan run: --secret-by {}: expected descriptor or file", text)};
+}
 
 void define_run(CLI::App& app, RunFlags& flags, RunOptions& options) {
   app.add_option("--ps", flags.ps, "Number of parameter servers")->capture_default_str();
@@ -35,12 +42,20 @@ void define_run(CLI::App& app, RunFlags& flags, RunOptions& options) {
   app.add_option("--max-steps", options.job.max_steps,
                  "Stop training at this global step; 0: no limit")
       ->capture_default_str();
+  app.add_option("--memory", flags.memory,
+                 "End a task that has more, as in 2G for every task or ps=4G,worker=512M; may be "
+                 "repeated")
+      ->allow_extra_args(false);
   app.add_option("--env", flags.env, "NAME=VALUE for every task; may be repeated")
       ->allow_extra_args(false);
   app.add_option("--resolve", options.job.resolve,
                  "name[:port]=address[:port] for hosts written into a program; the right side may "
                  "be a task, as in pc-01:2222=ps/0; may be repeated")
       ->allow_extra_args(false);
+  app.add_option("--secret-by", flags.secret_by,
+                 "How tasks get the job's secret: behind a descriptor, or by a file that only you "
+                 "can read, for programs that close what they inherit")
+      ->capture_default_str();
   app.add_option("--log-dir", options.log_dir, "Keep each task's log there");
   app.add_flag("--detach", options.detach,
                "Leave the job in the background and print its id; capstan status shows it");
@@ -55,6 +70,7 @@ void define_run(CLI::App& app, RunFlags& flags, RunOptions& options) {
       "  capstan run --ps 1 --workers 2 --chief=master --env MODEL_DIR=/tmp/m train.py\n"
       "  capstan run --ps 1 --workers 2 train.py --hosts {ps_hosts} --role {job_name}\n"
       "  capstan run --ps 1 --workers 3 --resolve pc-01=127.0.0.1 … example.py\n"
+      "  capstan run --ps 1 --workers 2 --memory ps=4G,worker=2G --restart 3 train.py\n"
       "  capstan run --ps 2 --workers 2 ./mnist\n");
 }
 
@@ -79,6 +95,10 @@ int command_run(const std::vector<std::string>& args) {
   add("--evaluator", "evaluator", 1);
   if (app.count("--timeout") > 0) job.timeout_seconds = flags.timeout;
   for (const std::string& entry : flags.env) job.env.push_back(env_entry(entry));
+  for (const std::string& text : flags.memory) {
+    for (jobs::MemoryRule& rule : jobs::parse_memory_rules(text)) job.memory.push_back(rule);
+  }
+  job.secret = secret_by(flags.secret_by);
   job.program.path = program[0];
   job.program.args.assign(program.begin() + 1, program.end());
   return run_job(options);

@@ -105,6 +105,9 @@ int run_as_json(const jobs::JobSpec& spec, jobs::LocalOptions options) {
 int run_in_background(const jobs::JobSpec& job, const std::string& log_dir) {
   const std::string id = jobs::run_detached(job, {.log_dir = log_dir});
   fmt::print("{}\n", id);
+  if (const std::string note = jobs::memory_note(job); !note.empty()) {
+    fmt::print(stderr, "{}\n", note);
+  }
   fmt::print(stderr,
              "the job runs in the background: capstan status {0} | logs -f {0} | stop {0}\n", id);
   return 0;
