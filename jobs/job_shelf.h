@@ -53,7 +53,8 @@ class JobShelf {
   void ask_to_stop(const std::string& id);
   bool asked_to_stop(const std::string& id) const;
   void remove(const std::string& id);
-  // Removes the oldest that have ended, down to the limits.
+  // Removes the jobs that ended first, down to the limits. Of one that is too large the logs go, and
+  // the record stays.
   void prune();
 
   std::string folder(const std::string& id) const;
@@ -62,6 +63,10 @@ class JobShelf {
  private:
   ShelvedJob look_at(const std::string& id) const;
   bool just_begun(const ShelvedJob& job) const;
+  double ended_at(const ShelvedJob& job) const;
+  std::vector<std::string> ended_last_first() const;
+  void remove_if_dead(const std::string& id);
+  uint64_t bytes_of(const std::string& id) const;
 
   Files& files_;
   const std::string dir_;
