@@ -58,6 +58,8 @@ JobController::JobController(JobSpec spec, const Cluster& cluster, Platform& pla
   }
   seen_.resize(state_.tasks.size());
   killed_.resize(state_.tasks.size());
+  known_.resize(state_.tasks.size());
+  saved_stop_ = state_.stop.has_value();
   platform_.watch(this);
 }
 
@@ -122,11 +124,17 @@ void JobController::reconcile() {
   look();
   resume_a_stop();
   keep_deadline();
+  forgive_whom_the_chief_left();
   look_for_the_end();
   look_for_a_chief();
   act();
   auto left = [&](size_t i) { return !state_.tasks[i].done(); };
   any(left) ? wake_for_the_next_moment() : finish();
+  tell_change();
+}
+
+void JobController::tell_change() {
+  saved_stop_ = state_.stop.has_value();
   if (std::exchange(dirty_, false) && on_change_) on_change_();
 }
 
@@ -136,9 +144,11 @@ void JobController::look() {
     auto found = std::ranges::find(list, state_.tasks[i].task, &TaskStatus::task);
     if (found != list.end()) {
       seen_[i] = std::move(*found);
+      known_[i] = true;
       see(i);
     } else if (running(i)) {
-      lose(i);
+      // What another controller asked for may not have come to be; a process would have its id.
+      known_[i] || state_.tasks[i].pid != 0 ? lose(i) : start_again(i);
     }
   }
 }
@@ -148,12 +158,24 @@ void JobController::see(size_t i) {
   const TaskStatus& status = seen_[i];
   const bool is_next = status.attempt == task.attempt && task.state == TaskState::kWaiting;
   if (is_next || (status.attempt > task.attempt && !task.done())) begin(i);
+  if (status.attempt < task.attempt && running(i) && status.ended) start_again(i);
   if (status.attempt != task.attempt || !running(i)) return;
   if (status.port != 0) task.port = status.port;
   dirty_ |= task.pid != status.pid;
   task.pid = status.pid;
   task.started = status.started_at;
+  // It may have gone on while nobody listened. Nothing told is no step back.
+  const Progress& told = status.told.progress;
+  if (told != Progress() && told != task.progress) progress(task.task, told);
   if (status.ended) end(i);
+}
+
+// The controller before us had it started, and that was lost on the way.
+void JobController::start_again(size_t i) {
+  TaskReport& task = state_.tasks[i];
+  task.state = TaskState::kWaiting;
+  task.start_at = 0;
+  dirty_ = true;
 }
 
 void JobController::begin(size_t i) {
@@ -220,7 +242,8 @@ void JobController::fail(size_t i) {
   task.state = TaskState::kFailed;
   const bool begun = !seen_[i].start_error;
   if (begun) observer_.ended(task);
-  stop_because({.at = now_ + (begun ? kSettle : 0), .at_once = !begun});
+  const bool never_begun = !begun && task.attempts.empty();
+  stop_because({.at = now_ + (begun ? kSettle : 0), .at_once = never_begun});
 }
 
 void JobController::keep_deadline() {
@@ -253,6 +276,8 @@ void JobController::start_waiting() {
 }
 
 void JobController::stop_all() {
+  // The tasks that we ask to stop would not tell the next controller why.
+  if (!saved_stop_) tell_change();
   drop_waiting();
   auto others = [&](size_t i) { return !is(i, Role::kServer); };
   auto run = [&](size_t i) { return others(i) && running(i); };

@@ -31,7 +31,11 @@ struct Progress {
   std::optional<double> loss;
   int64_t last_step = 0;  // 0: unknown
 
-  bool operator==(const Progress&) const = default;
+  // A loss that is no number is the same as itself.
+  bool operator==(const Progress& other) const {
+    const bool both_nan = loss && other.loss && *loss != *loss && *other.loss != *other.loss;
+    return step == other.step && last_step == other.last_step && (both_nan || loss == other.loss);
+  }
 };
 
 // One try of a task that came to nothing, and was followed by another.
