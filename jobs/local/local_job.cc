@@ -6,6 +6,8 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "jobs/random_hex.h"
 
@@ -13,6 +15,12 @@ namespace capstan::jobs {
 namespace {
 
 constexpr auto kTick = std::chrono::milliseconds(200);
+
+// What could not even be started leaves no trace: the message says it all.
+bool never_began(const JobReport& report) {
+  auto began = [](const TaskReport& task) { return task.pid != 0 || !task.attempts.empty(); };
+  return report.start_error && std::ranges::none_of(report.tasks, began);
+}
 
 }  // namespace
 
@@ -55,16 +63,15 @@ JobReport LocalJob::run() {
   JobReport report = job_.controller().report();
   if (report.exit_code != 0 || !options_.log_dir.empty()) report.log_dir = logs_.keep();
   leave(report);
-  if (report.start_error) throw *report.start_error;
+  if (never_began(report)) throw *report.start_error;
   return report;
 }
 
-// What could not even be started leaves no trace: the message says it all.
 void LocalJob::leave(const JobReport& report) {
   if (!recorded_) return;
   try {
     job_.finish(report);
-    if (report.start_error) shelf_.remove(id_);
+    if (never_began(report)) shelf_.remove(id_);
     shelf_.prune();
   } catch (const Error&) {  // others remove what is too much
   }

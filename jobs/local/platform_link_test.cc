@@ -84,6 +84,19 @@ TEST_F(Link, TellsANewControllerWhatThereIs) {
   EXPECT_EQ(second->list()[1].told.error->message, "boom");
 }
 
+TEST_F(Link, DoesWhatWasAskedByOneThatDiedWithNewsUnread) {
+  auto first = connect();
+  platform_.start({.task = {"ps", 0}}, 1);
+  platform_.error({"ps", 0}, "Internal");
+  clock_.run_posted();  // sent, and never read
+  first->start({.task = kWorker}, 1);
+  first->stop({"ps", 0}, StopHow::kKill);
+  first.reset();
+  server_.hang_up();
+  EXPECT_TRUE(platform_.runs(kWorker));
+  EXPECT_FALSE(platform_.runs({"ps", 0}));
+}
+
 TEST_F(Link, KnowsWhenTheOtherSideIsGone) {
   Pair pair;
   server_.serve(std::move(pair.ours));

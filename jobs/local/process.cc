@@ -54,8 +54,18 @@ int become(char* const* argv, char* const* env, const ProcessOptions& options, i
 
 [[noreturn]] void throw_exec_error(const std::string& program, int error) {
   if (error == kNoCgroup) throw unavailable("{}: it cannot enter its control group", program);
+  // Where the file is there it is what its first line names that is not.
+  const bool there = program.find('/') != program.npos && access(program.c_str(), F_OK) == 0;
+  if (error == ENOENT && there) {
+    throw not_found("{}: the interpreter that its first line names is not there", program);
+  }
   if (error == ENOENT) throw not_found("{}: no such program", program);
   if (error == EACCES) throw permission_denied("{}: not executable (chmod +x it?)", program);
+  for (int lack : {EAGAIN, ENOMEM, EMFILE, ENFILE}) {
+    if (error != lack) continue;
+    throw resource_exhausted("{}: cannot be started: {}; see capstan doctor", program,
+                             std::strerror(error));
+  }
   throw internal_error("{}: cannot be started: {}", program, std::strerror(error));
 }
 

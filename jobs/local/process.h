@@ -29,8 +29,8 @@ struct ProcessEnd {
 
 class Process {
  public:
-  // Throws NotFound, PermissionDenied or Internal, naming the program; Unavailable if it cannot be
-  // put into its control group.
+  // Throws NotFound, PermissionDenied, ResourceExhausted (no room for another process now) or
+  // Internal, naming the program; Unavailable if it cannot be put into its control group.
   explicit Process(const ProcessOptions& options);
   ~Process();  // kills and reaps what still runs
   Process(const Process&) = delete;

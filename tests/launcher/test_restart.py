@@ -86,6 +86,15 @@ def test_the_budget_is_kept_and_said(run_capstan, program):
     assert re.search(r"cause: SIGKILL +3 +SIGKILL; SIGKILL$", done.stdout, re.M)
 
 
+def test_a_program_that_vanishes_before_it_comes_back_is_told_and_remembered(run_capstan, program):
+    body = "import os, signal; os.remove(__file__); os.kill(os.getpid(), signal.SIGKILL)"
+    done = run_capstan("run", "--restart", 3, "--workers", 1, program(body))
+    assert done.returncode == 127
+    assert re.search(r" worker +0 +yes +no .* cause: exit code 127 +2 +SIGKILL$", done.stdout, re.M)
+    assert "program: no such program" in done.stderr
+    assert "failed after" in run_capstan("status", "program").stdout
+
+
 def test_a_budget_below_nothing_is_refused(run_capstan):
     done = run_capstan("run", "--restart", -1, "--workers", 1, "/bin/true")
     assert done.returncode == 2 and "--restart -1" in done.stderr
