@@ -16,7 +16,7 @@
 #include "base/files.h"
 #include "jobs/local/detached_controller.h"
 #include "jobs/local/log_folder.h"
-#include "jobs/log_reader.h"
+#include "jobs/local/log_reader.h"
 
 namespace capstan::jobs {
 namespace {

@@ -12,7 +12,7 @@
 
 #include "base/error.h"
 #include "base/settings.h"
-#include "jobs/log_reader.h"
+#include "jobs/local/log_reader.h"
 
 namespace capstan::jobs {
 namespace {

@@ -14,8 +14,8 @@
 #include "base/settings.h"
 #include "jobs/job_shelf.h"
 #include "jobs/job_view.h"
+#include "jobs/local/log_reader.h"
 #include "jobs/local/lost_job.h"
-#include "jobs/log_reader.h"
 #include "jobs/terminal.h"
 #include "main/options.h"
 
@@ -88,12 +88,14 @@ int show_logs(const LogsOptions& options) {
   }
   jobs::LogReader reader(job.record->log_dir, tasks, /*prefixed=*/options.task.empty());
   // Whether it lives is asked before reading: what it wrote last is not missed.
-  for (bool alive = true; alive;) {
-    alive = options.follow && shelf().alive(job.id);
-    reader.read([](std::string_view line) { fmt::print("{}\n", line); });
+  auto print = [](std::string_view line) { fmt::print("{}\n", line); };
+  while (shelf().alive(job.id)) {
+    reader.read(print);
     std::fflush(stdout);
-    if (alive) std::this_thread::sleep_for(kFollowInterval);
+    if (!options.follow) return 0;
+    std::this_thread::sleep_for(kFollowInterval);
   }
+  reader.finish(print);
   return 0;
 }
 
