@@ -37,6 +37,10 @@ void Recorder::progress(const TaskId& id, const Progress& progress) {
   write_soon();
 }
 
+void Recorder::begin(const JobState& state) {
+  if (record_.detached) save(state);
+}
+
 void Recorder::save(const JobState& state) {
   record_.state = state;
   if (state.done()) return;  // finish() is next

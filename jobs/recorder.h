@@ -56,6 +56,8 @@ class Recorder : public JobObserver {
   void restarts(const TaskReport&, double) override {}
   void note(std::string_view) override {}
 
+  // A controller takes over, or begins: who looks after a detached job is known before it acts.
+  void begin(const JobState& state);
   // The controller's state has changed.
   void save(const JobState& state);
   // The job has ended.

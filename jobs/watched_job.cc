@@ -56,6 +56,7 @@ WatchedJob::WatchedJob(JobShelf* shelf, const JobRecord& record, const JobSpec& 
 WatchedJob::~WatchedJob() { loop_.cancel(timer_); }
 
 void WatchedJob::start() {
+  if (recorder_) recorder_->begin(controller_.state());
   controller_.start();
   if (shelf_) look_for_a_stop();
 }

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "jobs/local/channels.h"
 #include "jobs/local/local_platform.h"
 #include "jobs/local/platform_link.h"
 #include "jobs/terminal.h"
@@ -15,12 +16,11 @@
 namespace capstan::jobs {
 namespace {
 
-// Blocked in the process that we were forked from.
-Fd termination_as_fd() {
-  sigset_t set;
-  sigemptyset(&set);
-  sigaddset(&set, SIGTERM);
-  return Fd(signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
+// What there is to say, where it can be kept.
+Fd notes_file(const std::string& folder) {
+  Fd file(open(join_path(folder, "capstan.log").c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC,
+               0600));
+  return file ? std::move(file) : Fd(open("/dev/null", O_WRONLY | O_CLOEXEC));
 }
 
 // What its predecessor wrote, or whoever began the job.
@@ -38,8 +38,7 @@ JobRecord newest(const JobShelf& shelf, const JobRecord& first) {
 int decide(const JobSpec& spec, const Cluster& cluster, const JobRecord& first, Fd holder) {
   JobShelf shelf(posix_files(), shelf_dir());
   const JobRecord record = newest(shelf, first);
-  Fd notes(open(join_path(record.log_dir, "capstan.log").c_str(),
-                O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
+  Fd notes = notes_file(record.log_dir);
   Terminal terminal({.out = notes.get(), .err = notes.get(), .quiet = true}, [] {});
   PollLoop loop;
   WatchedJob* watched = nullptr;
@@ -50,7 +49,7 @@ int decide(const JobSpec& spec, const Cluster& cluster, const JobRecord& first, 
   });
   WatchedJob job(&shelf, record, spec, cluster, platform, loop, terminal);
   watched = &job;
-  Fd signals = termination_as_fd();
+  Fd signals = signals_as_fd({SIGTERM});
   loop.watch(signals.get(), [&] {
     signalfd_siginfo info{};
     if (read(signals.get(), &info, sizeof info) != sizeof info) return;

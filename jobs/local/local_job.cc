@@ -27,7 +27,7 @@ bool never_began(const JobReport& report) {
 LocalJob::LocalJob(const JobSpec& spec, LocalOptions options, JobObserver& observer)
     : options_(std::move(options)),
       id_(random_hex(kJobIdBytes)),
-      logs_(options_.log_dir),
+      logs_(options_.log_dir, id_),
       platform_(
           loop_, spec,
           {.job_id = id_, .log_file = [this](const TaskId& task) { return logs_.file_for(task); }}),

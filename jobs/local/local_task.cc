@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "jobs/failure.h"
+#include "jobs/local/channels.h"
 #include "jobs/local/task_event.h"
 
 namespace capstan::jobs {
@@ -23,16 +24,6 @@ Fd cloexec_pipe(Fd& writing) {
   if (pipe2(fds, O_CLOEXEC) != 0) throw resource_exhausted("pipe: {}", std::strerror(errno));
   writing = Fd(fds[1]);
   fcntl(fds[0], F_SETFL, O_NONBLOCK);
-  return Fd(fds[0]);
-}
-
-// Packets: a line is never cut, and a task whose launcher does not read drops lines whole.
-Fd cloexec_channel(Fd& other) {
-  int fds[2];
-  if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fds) != 0) {
-    throw resource_exhausted("socketpair: {}", std::strerror(errno));
-  }
-  other = Fd(fds[1]);
   return Fd(fds[0]);
 }
 
@@ -93,7 +84,7 @@ void LocalTask::enter_cgroup(const std::string& folder) {
 void LocalTask::start_process(const LocalSurroundings& around) {
   Fd writing, task_end, input = input_of(spec_);
   output_ = cloexec_pipe(writing);
-  channel_ = cloexec_channel(task_end);
+  channel_ = packet_pair(task_end);  // a task whose launcher does not read drops lines whole
   ProcessOptions options{.argv = spec_.argv, .env = around.env, .cwd = spec_.cwd};
   options.input = input.get();
   options.output = writing.get();

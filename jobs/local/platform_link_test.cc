@@ -2,24 +2,19 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/socket.h>
 
 #include <future>
 
 #include "jobs/fake_platform.h"
+#include "jobs/local/channels.h"
 #include "jobs/local/status_json.h"
 
 namespace capstan::jobs {
 namespace {
 
 struct Pair {
-  Pair() {
-    int fds[2];
-    EXPECT_EQ(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fds), 0);
-    ours = Fd(fds[0]);
-    theirs = Fd(fds[1]);
-  }
-  Fd ours, theirs;
+  Fd theirs;
+  Fd ours = packet_pair(theirs);
 };
 
 class Link : public testing::Test {

@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 #include <poll.h>
 #include <signal.h>
-#include <sys/signalfd.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -12,6 +11,7 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "jobs/json_lines.h"
+#include "jobs/local/channels.h"
 #include "jobs/local/detached_job.h"
 #include "jobs/local/local_job.h"
 #include "jobs/terminal.h"
@@ -20,18 +20,6 @@
 
 namespace capstan::cli {
 namespace {
-
-// From here on these signals are read, not delivered.
-Fd signals_as_fd() {
-  sigset_t set;
-  sigemptyset(&set);
-  for (int signal : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&set, signal);
-  sigprocmask(SIG_BLOCK, &set, nullptr);
-  signal(SIGPIPE, SIG_IGN);
-  Fd fd(signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
-  if (!fd) throw internal_error("signalfd: {}", std::strerror(errno));
-  return fd;
-}
 
 void check_program(const std::string& path) {
   std::error_code error;
@@ -118,7 +106,7 @@ int run_in_background(const jobs::JobSpec& job, const std::string& log_dir) {
 int run_job(const RunOptions& options) {
   jobs::JobSpec job = complete(options);
   if (options.detach) return run_in_background(job, options.log_dir);
-  Fd signals = signals_as_fd();
+  Fd signals = jobs::signals_as_fd({SIGINT, SIGTERM, SIGHUP});
   jobs::LocalOptions local{.log_dir = options.log_dir, .signal_fd = signals.get()};
   return options.json ? run_as_json(job, std::move(local))
                       : run_shown(job, std::move(local), options.quiet);

@@ -4,8 +4,10 @@ import json
 import os
 import random
 import re
+import shutil
 import signal
 import socket
+import subprocess
 
 import pytest
 from processes import TALKS, processes_with, wait_until
@@ -44,6 +46,60 @@ def test_a_program_that_is_not_there_is_said_at_once(run_capstan, shelf):
     done = run_capstan("run", "--detach", "--workers", 1, "./absent")
     assert done.returncode == 2 and "./absent: no such program" in done.stderr
     assert list(shelf.iterdir()) == []
+
+
+def test_a_job_that_never_began_is_told_with_its_reason_and_leaves_nothing(run_capstan, program, shelf):
+    done = run_capstan("run", "--detach", "--workers", 1, "--log-dir", "/proc", program(TRAINS))
+    assert done.returncode == 1 and "cannot write the log /proc/worker-0.log" in done.stderr
+    assert list(shelf.iterdir()) == []
+
+
+def test_a_log_folder_belongs_to_one_job_at_a_time(detach, run_capstan, program, shelf):
+    job = detach("--workers", 1, "--log-dir", "logs", program(TRAINS))
+    for how in (["--detach"], []):
+        done = run_capstan("run", *how, "--workers", 1, "--log-dir", "logs", program(TRAINS))
+        assert done.returncode == 1 and "another job writes its logs there" in done.stderr
+    assert [path.name for path in shelf.iterdir()] == [job]
+
+
+def in_the_shell(capstan, command, tmp_path, **env):
+    env = {**os.environ, "XDG_STATE_HOME": str(tmp_path / "state"), **env}
+    return subprocess.run(
+        ["sh", "-c", command], cwd=tmp_path, env=env, capture_output=True, text=True, timeout=30
+    )
+
+
+def open_files(pid):
+    folder = f"/proc/{pid}/fd"
+    return {int(fd): os.readlink(f"{folder}/{fd}") for fd in os.listdir(folder)}
+
+
+def test_descriptors_of_the_caller_are_not_held(capstan, run_capstan, program, record, tmp_path):
+    (tmp_path / "mine").touch()
+    done = in_the_shell(capstan, f"{capstan} run --detach --workers 1 {program(TRAINS)} 7<mine <&-", tmp_path)
+    job = done.stdout.strip()
+    wait_until(lambda: tasks_of(record(job))[0]["pid"], "the task runs")
+    for pid in (record(job)["holder"], record(job)["controller"], tasks_of(record(job))[0]["pid"]):
+        assert str(tmp_path / "mine") not in open_files(pid).values()
+    assert not any("errors.log" in name for name in open_files(tasks_of(record(job))[0]["pid"]).values())
+    assert "running" in run_capstan("jobs").stdout
+    assert run_capstan("stop", job).returncode == 0
+
+
+def test_a_disk_that_is_full_at_the_start_does_not_hold_up_whoever_detaches(capstan, program, tmp_path):
+    (tmp_path / "state").mkdir()
+    mounted = "mount -t tmpfs -o size=256k tmpfs state"
+    if subprocess.run(["unshare", "-rm", "sh", "-c", mounted], cwd=tmp_path, capture_output=True).returncode:
+        pytest.skip("no file system of our own can be mounted")
+    # Room for one record, and not for another one beside it.
+    fill = "dd if=/dev/zero of=state/fill bs=4k count=63 status=none"
+    body = "import os, time\nwhile not os.path.exists('go'): time.sleep(0.01)"
+    path = program(body)
+    command = f"{mounted} && {fill} && {capstan} run --detach --workers 1 {path} && touch go"
+    inside = f"unshare -rm sh -c '{command}'"
+    done = in_the_shell(capstan, inside, tmp_path, CAPSTAN_STATE_DIR=str(tmp_path / "state"))
+    assert done.returncode == 0 and re.fullmatch("[0-9a-f]{12}\n", done.stdout), done.stderr
+    wait_until(lambda: processes_with(str(path)) == [], "the job ends")
 
 
 def test_nothing_of_the_terminal_is_held(detach, program, record):
@@ -91,9 +147,17 @@ def helpers(job, record, path):
     return group | {pid for pid in processes_with(str(path)) if parent_of(pid) in group and is_ours(pid)}
 
 
-def parent_of(pid):
+def stat_of(pid):
     with open(f"/proc/{pid}/stat") as file:
-        return int(file.read().rsplit(")", 1)[1].split()[1])
+        return file.read().rsplit(")", 1)[1].split()
+
+
+def state_of(pid):
+    return stat_of(pid)[0]
+
+
+def parent_of(pid):
+    return int(stat_of(pid)[1])
 
 
 def is_ours(pid):
@@ -114,6 +178,28 @@ def test_a_failure_while_no_controller_looks_is_seen_by_the_next(detach, program
     os.kill(record(job)["controller"], signal.SIGKILL)
     wait_until(lambda: record(job)["state"]["ended"], "the job ends")
     assert (record(job)["exit_code"], record(job)["cause"]) == (4, "worker/0")
+
+
+def test_logs_that_were_removed_do_not_hold_a_new_controller_up(detach, program, record, tmp_path):
+    body = "import os, sys, time\nwhile not os.path.exists('go'): time.sleep(0.001)\nsys.exit(4)"
+    job = detach("--workers", 1, "--log-dir", "logs", program(body))
+    shutil.rmtree(tmp_path / "logs")
+    kill_controller(job, record)
+    (tmp_path / "go").touch()
+    wait_until(lambda: record(job)["state"]["ended"], "the job ends")
+    assert record(job)["exit_code"] == 4
+
+
+def test_a_signal_that_no_controller_heard_stops_the_job(detach, program, record):
+    job = detach("--workers", 1, program(TRAINS))
+    holder, controller = record(job)["holder"], record(job)["controller"]
+    os.kill(holder, signal.SIGSTOP)
+    os.kill(controller, signal.SIGKILL)
+    wait_until(lambda: state_of(controller) == "Z", "the controller is dead")
+    os.kill(holder, signal.SIGTERM)
+    os.kill(holder, signal.SIGCONT)
+    wait_until(lambda: record(job)["state"]["ended"], "the job ends")
+    assert record(job)["exit_code"] == 143
 
 
 def test_a_stop_that_was_asked_for_survives_a_controller(detach, run_capstan, program, record, shelf):
