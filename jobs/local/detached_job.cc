@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "jobs/job_shelf.h"
+#include "jobs/local/children.h"
 #include "jobs/local/job_holder.h"
 #include "jobs/local/log_folder.h"
 #include "jobs/local/start_news.h"
@@ -75,7 +76,7 @@ int start_holder(const JobSpec& spec, JobShelf& shelf, const JobRecord& record, 
   if (pipe2(pipes, O_CLOEXEC) != 0) throw resource_exhausted("pipe: {}", std::strerror(errno));
   news = Fd(pipes[0]);
   own.started = Fd(pipes[1]);
-  const int pid = fork();
+  const int pid = fork_child();
   if (pid < 0) throw resource_exhausted("cannot fork: {}", std::strerror(errno));
   if (pid == 0) hold(spec, record, shelf.folder(record.id), std::move(own));
   return pid;
@@ -96,7 +97,7 @@ std::string run_detached(const JobSpec& spec, const DetachedOptions& options) {
     holder = start_holder(spec, shelf, record, std::move(own), news);
     wait_for_start(news.get());
   } catch (const Error&) {
-    if (holder > 0) waitpid(holder, nullptr, 0);
+    if (holder > 0) wait_for_child(holder);
     shelf.remove(record.id);
     throw;
   }

@@ -16,6 +16,7 @@
 #include "base/files.h"
 #include "jobs/job_shelf.h"
 #include "jobs/local/channels.h"
+#include "jobs/local/children.h"
 #include "jobs/local/detached_controller.h"
 #include "jobs/local/log_folder.h"
 #include "jobs/local/log_reader.h"
@@ -84,7 +85,7 @@ bool JobHolder::fork_controller() {
     return false;
   }
   controller_start_ = loop_.now();
-  const int pid = fork();
+  const int pid = fork_child();
   if (pid == 0) {
     // Nothing that we hold may be held by it too: tasks' ports and pipes, and the line to the
     // keeper. It never returns, so that nothing of ours is destroyed twice.
@@ -96,7 +97,7 @@ bool JobHolder::fork_controller() {
   controller_end_ = Fd(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
   if (!controller_end_) {
     kill(pid, SIGKILL);
-    waitpid(pid, nullptr, 0);
+    wait_for_child(pid);
     return false;
   }
   controller_ = pid;
@@ -124,9 +125,7 @@ void JobHolder::pass_on_the_stop() {
 void JobHolder::on_controller_end() {
   loop_.unwatch(controller_end_.get());
   controller_end_.reset();
-  int status = 0;
-  waitpid(controller_, &status, 0);
-  controller_ = -1;
+  const int status = wait_for_child(std::exchange(controller_, -1));
   server_.hang_up();
   done_ = WIFEXITED(status) && WEXITSTATUS(status) == 0;
   if (done_) return;

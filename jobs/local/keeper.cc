@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "base/error.h"
+#include "jobs/local/children.h"
 #include "jobs/local/process.h"
 
 namespace capstan::jobs {
@@ -35,7 +36,7 @@ Keeper::Keeper(const std::string& entry, const std::function<void()>& sweep) {
   if (pipe2(pipes, O_CLOEXEC) != 0) throw internal_error("pipe: {}", std::strerror(errno));
   Fd reading(pipes[0]);
   line_ = Fd(pipes[1]);
-  pid_ = fork();
+  pid_ = fork_child();
   if (pid_ < 0) throw resource_exhausted("cannot fork: {}", std::strerror(errno));
   if (pid_ == 0) {
     line_.reset();
@@ -46,7 +47,7 @@ Keeper::Keeper(const std::string& entry, const std::function<void()>& sweep) {
 Keeper::~Keeper() {
   char leave = 'q';
   if (write(line_.get(), &leave, 1) != 1) kill(pid_, SIGKILL);
-  waitpid(pid_, nullptr, 0);
+  wait_for_child(pid_);
 }
 
 }  // namespace capstan::jobs

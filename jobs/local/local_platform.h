@@ -60,6 +60,7 @@ class LocalPlatform : public Platform {
   std::vector<std::string> environment(const TaskSpec& spec);
   LocalSurroundings surroundings(const Place& place, const TaskSpec& spec);
   void sweep() const;
+  void reap();
   void on_line(Place& place, std::string_view line);
 
   PollLoop& loop_;
@@ -74,6 +75,7 @@ class LocalPlatform : public Platform {
   MemoryWatch memory_;
   std::vector<std::unique_ptr<Place>> places_;
   bool clean_ = false;
+  Loop::TimerId reaping_ = 0;
 };
 
 }  // namespace capstan::jobs

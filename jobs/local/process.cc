@@ -14,8 +14,11 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <utility>
 
 #include "base/error.h"
+#include "jobs/local/children.h"
+#include "jobs/report.h"
 
 namespace capstan::jobs {
 namespace {
@@ -100,7 +103,7 @@ Process::Process(const ProcessOptions& options) {
   if (pipe2(pipes, O_CLOEXEC) != 0) throw_exec_error(options.argv[0], errno);
   Fd reading(pipes[0]), writing(pipes[1]);
   int parent = getpid();
-  pid_ = fork();
+  pid_ = fork_child();
   if (pid_ < 0) throw_exec_error(options.argv[0], errno);
   if (pid_ == 0) {
     int error = become(argv.data(), env.data(), options, parent);
@@ -111,14 +114,14 @@ Process::Process(const ProcessOptions& options) {
   writing.reset();
   int error = 0;
   if (read(reading.get(), &error, sizeof error) == sizeof error) {  // closed by a good exec
-    waitpid(pid_, nullptr, 0);
+    wait_for_child(pid_);
     throw_exec_error(options.argv[0], error);
   }
   wait_fd_ = Fd(static_cast<int>(syscall(SYS_pidfd_open, pid_, 0)));  // close-on-exec by itself
   if (!wait_fd_) {
     int failure = errno;
     signal_group(SIGKILL);
-    waitpid(pid_, nullptr, 0);
+    wait_for_child(pid_);
     throw_exec_error(options.argv[0], failure);
   }
 }
@@ -138,14 +141,17 @@ ProcessEnd Process::reap() {
   pollfd ended{wait_fd_.get(), POLLIN, 0};
   poll(&ended, 1, -1);
   signal_group(SIGKILL);
-  int status = 0;
   rusage usage{};
-  while (wait4(pid_, &status, 0, &usage) < 0 && errno == EINTR) {
-  }
-  pid_ = -1;
+  const int status = wait_for_child(std::exchange(pid_, -1), &usage);
   int signal = WIFEXITED(status) ? 0 : WTERMSIG(status);
-  int code = signal ? 128 + signal : WEXITSTATUS(status);
+  int code = signal ? kExitSignalBase + signal : WEXITSTATUS(status);
   return {code, signal, usage.ru_maxrss * int64_t{1024}};
+}
+
+std::string job_mark(const std::string& job_id) { return "CAPSTAN_JOB_ID=" + job_id; }
+
+std::string task_mark(const std::string& job_id, const std::string& task) {
+  return fmt::format("CAPSTAN_TASK_ID={}/{}", job_id, task);
 }
 
 void kill_processes_with(const std::string& entry) {

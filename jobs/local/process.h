@@ -48,6 +48,10 @@ class Process {
   Fd wait_fd_;
 };
 
+// What marks every process of a job, NAME=VALUE, and every one of a single task of it.
+std::string job_mark(const std::string& job_id);
+std::string task_mark(const std::string& job_id, const std::string& task);
+
 // Kills every process of ours whose initial environment holds `entry` (NAME=VALUE) until there is
 // none, and reaps those that are our children.
 void kill_processes_with(const std::string& entry);

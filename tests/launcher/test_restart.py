@@ -45,6 +45,20 @@ if not os.path.exists("mark"):
     assert first == second
 
 
+def test_what_an_attempt_left_behind_does_not_hold_the_next_one_up(run_capstan, program):
+    body = """
+import os, signal, subprocess
+listener = int(os.environ["CAPSTAN_LISTEN_FD"])
+if not os.path.exists("mark"):
+    open("mark", "w").close()
+    subprocess.Popen(["sleep", "63.5"], start_new_session=True, pass_fds=[listener])
+    os.kill(os.getpid(), signal.SIGKILL)
+print("again", flush=True)
+"""
+    done = run_capstan("run", "--restart", 1, "--workers", 1, program(body))
+    assert done.returncode == 0 and "[worker/0] again" in done.stdout, done.stderr
+
+
 def test_without_restarts_nothing_comes_back(run_capstan, program):
     done = run_capstan("run", "--workers", 1, program(ONCE), "worker/0", 9)
     assert done.returncode == 137

@@ -1,6 +1,7 @@
 """`capstan run` seen from outside: roles, ports, logs, causes, exit codes, and nothing left."""
 
 import json
+import os
 import re
 import signal
 import socket
@@ -302,6 +303,39 @@ subprocess.Popen(["sleep", "61.5"], start_new_session=True)
     done = run_capstan("run", "--workers", 1, program(body), tmp_path)
     assert done.returncode == 0
     assert processes_with("sleep\0" + "61.5") == []
+
+
+def test_daemons_of_a_task_that_end_leave_no_zombies(start, program):
+    body = """
+import os, time
+reading, writing = os.pipe()
+for _ in range(20):
+    if os.fork() == 0:
+        if os.fork() == 0:
+            os.setsid()
+        os._exit(0)
+    os.wait()
+os.close(writing)
+os.read(reading, 1)  # until the last of them has ended
+print("ready", flush=True)
+time.sleep(60)
+"""
+    job = start("run", "--workers", 1, program(body))
+    assert "ready" in job.stdout.readline()
+    wait_until(lambda: zombies_of(job.pid) == [], "all have been waited for", 5)
+
+
+def zombies_of(parent):
+    found = []
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{pid}/stat") as file:
+                state, of = file.read().rsplit(")", 1)[1].split()[:2]
+        except OSError:
+            continue
+        if state == "Z" and int(of) == parent:
+            found.append(pid)
+    return found
 
 
 def test_nothing_outlives_a_launcher_that_is_killed(start, program):
