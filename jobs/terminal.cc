@@ -1,13 +1,10 @@
 #include "jobs/terminal.h"
 
 #include <fmt/format.h>
-#include <poll.h>
 #include <sys/ioctl.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <chrono>
 
 #include "base/printable.h"
@@ -19,7 +16,6 @@ namespace {
 
 constexpr double kLiveInterval = 0.1;  // between two drawings
 constexpr double kPlainInterval = 10;  // between two lines in a pipe
-constexpr size_t kAtomicWrite = 4096;  // a pipe that is writable takes as much without blocking
 constexpr std::array<int, 6> kColours = {36, 32, 33, 35, 34, 31};
 
 double now() {
@@ -28,9 +24,6 @@ double now() {
 }
 
 }  // namespace
-
-Terminal::Terminal(TerminalOptions options, std::function<void()> reader_gone)
-    : options_(options), reader_gone_(std::move(reader_gone)) {}
 
 size_t columns(int fd) {
   winsize size{};
@@ -71,7 +64,7 @@ void Terminal::restarts(const TaskReport& task, double delay) {
 void Terminal::note(std::string_view text) { show("[capstan] ", printable(text)); }
 
 void Terminal::tick() {
-  if (options_.quiet) return;
+  if (options_.quiet || output_.full()) return;
   double time = now();
   if (time - last_drawn_ < (options_.live ? kLiveInterval : kPlainInterval)) return;
   bool first = last_drawn_ == 0;
@@ -134,22 +127,6 @@ void Terminal::show(std::string_view prefix, std::string_view line) {
 void Terminal::clear_live_line() {
   if (drawn_) write(options_.out, "\r\x1b[K");
   drawn_ = false;
-}
-
-void Terminal::write(int fd, std::string_view text) {
-  while (!text.empty() && !deaf_) {
-    pollfd fds[2] = {{fd, POLLOUT, 0}, {options_.interrupt, POLLIN, 0}};
-    if (poll(fds, 2, -1) < 0 && errno == EINTR) continue;
-    if (fds[0].revents == 0) return;  // interrupted, and nobody reads: the line is lost
-    ssize_t n = ::write(fd, text.data(), std::min(text.size(), kAtomicWrite));
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) {
-      deaf_ = true;
-      reader_gone_();
-      return;
-    }
-    text.remove_prefix(static_cast<size_t>(n));
-  }
 }
 
 }  // namespace capstan::jobs

@@ -39,8 +39,9 @@ int decide(const JobSpec& spec, const Cluster& cluster, const JobRecord& first, 
   JobShelf shelf(posix_files(), shelf_dir());
   const JobRecord record = newest(shelf, first);
   Fd notes = notes_file(record.log_dir);
-  Terminal terminal({.out = notes.get(), .err = notes.get(), .quiet = true}, [] {});
   PollLoop loop;
+  OutputQueue output(loop);
+  Terminal terminal({.out = notes.get(), .err = notes.get(), .quiet = true}, output);
   WatchedJob* watched = nullptr;
   const std::string note = memory_note(spec);
   if (record.state.tasks.empty() && !note.empty()) terminal.note(note);

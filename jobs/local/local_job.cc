@@ -24,9 +24,10 @@ bool never_began(const JobReport& report) {
 
 }  // namespace
 
-LocalJob::LocalJob(const JobSpec& spec, LocalOptions options, JobObserver& observer)
+LocalJob::LocalJob(PollLoop& loop, const JobSpec& spec, LocalOptions options, JobObserver& observer)
     : options_(std::move(options)),
       id_(random_hex(kJobIdBytes)),
+      loop_(loop),
       logs_(options_.log_dir, id_),
       platform_(
           loop_, spec,
@@ -36,6 +37,17 @@ LocalJob::LocalJob(const JobSpec& spec, LocalOptions options, JobObserver& obser
       job_(recorded_ ? &shelf_ : nullptr, record_of(spec), spec, platform_.cluster(), platform_,
            loop_, observer, options_.controller) {
   if (const std::string note = memory_note(spec); !note.empty()) observer.note(note);
+  if (!options_.output) return;
+  options_.output->on_full([this](bool full) { platform_.hold_output(full); });
+  options_.output->on_gone([this] { stop(); });
+}
+
+LocalJob::~LocalJob() {
+  if (options_.signal_fd >= 0) loop_.unwatch(options_.signal_fd);
+  loop_.cancel(ticking_);
+  if (!options_.output) return;
+  options_.output->on_full(nullptr);
+  options_.output->on_gone(nullptr);
 }
 
 // A job that cannot be remembered is run all the same.
@@ -63,6 +75,7 @@ JobReport LocalJob::run() {
   JobReport report = job_.controller().report();
   if (report.exit_code != 0 || !options_.log_dir.empty()) report.log_dir = logs_.keep();
   leave(report);
+  alive_.reset();  // whoever reads our last words may take their time
   if (never_began(report)) throw *report.start_error;
   return report;
 }
@@ -93,7 +106,7 @@ void LocalJob::read_signals() {
 void LocalJob::tick() {
   if (!options_.tick) return;
   options_.tick();
-  loop_.at(loop_.now() + kTick, [this] { tick(); });
+  ticking_ = loop_.at(loop_.now() + kTick, [this] { tick(); });
 }
 
 }  // namespace capstan::jobs

@@ -118,6 +118,7 @@ void LocalPlatform::start(const TaskSpec& spec, int attempt) {
   at.failed = {.task = spec.task, .attempt = attempt, .host = kHost, .port = at.held.port};
   try {
     at.running = begin(at, spec);
+    at.running->hold_output(held_);
     at.running->status.attempt = attempt;
     at.running->status.host = kHost;
     at.running->status.port = at.held.port;
@@ -179,6 +180,13 @@ std::vector<std::string> LocalPlatform::environment(const TaskSpec& spec) {
 void LocalPlatform::on_line(Place& place, std::string_view line) {
   if (watcher_) watcher_->log(place.task, line);
   if (place.running) place.running->on_line(line);
+}
+
+void LocalPlatform::hold_output(bool held) {
+  held_ = held;
+  for (const auto& place : places_) {
+    if (place->running) place->running->hold_output(held);
+  }
 }
 
 LocalPlatform::Place& LocalPlatform::place(const TaskId& task) const {

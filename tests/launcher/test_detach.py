@@ -42,6 +42,12 @@ def test_the_id_is_printed_and_the_job_ends_by_itself(detach, run_capstan, progr
     assert "[worker/1] hello" in run_capstan("logs", job).stdout
 
 
+def test_the_id_comes_as_json_where_that_is_asked_for(detach, program, record):
+    event = json.loads(detach("--json", "--workers", 1, program("")))
+    assert event["event"] == "detached"
+    wait_until(lambda: record(event["id"])["state"]["ended"], "the job ends")
+
+
 def test_a_program_that_is_not_there_is_said_at_once(run_capstan, shelf):
     done = run_capstan("run", "--detach", "--workers", 1, "./absent")
     assert done.returncode == 2 and "./absent: no such program" in done.stderr

@@ -87,6 +87,7 @@ if not os.path.exists("mark"):
     done = run_capstan("run", "--json", "--restart", 1, "--workers", 1, program(body))
     assert done.returncode == 0
     (again,) = [e for e in map(json.loads, done.stdout.splitlines()) if e["event"] == "restart"]
+    assert again.pop("time") > 0
     assert again == {
         "event": "restart", "task": "worker/0", "attempt": 2, "why": "exit code 1: ps/0 is gone", "delay": 1,
     }  # fmt: skip

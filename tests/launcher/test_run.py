@@ -25,6 +25,18 @@ def events_of(process):
     return [json.loads(line) for line in process.stdout.splitlines()]
 
 
+def without_time(event):
+    return {name: value for name, value in event.items() if name != "time"}
+
+
+def test_every_event_tells_its_time(run_capstan, program):
+    begin = time.time()
+    done = run_capstan("run", "--json", "--workers", 1, program("print('step: 1')"))
+    times = [event["time"] for event in events_of(done)]
+    assert len(times) == 5 and times == sorted(times)
+    assert begin - 0.001 <= times[0] and times[-1] <= time.time()
+
+
 def test_every_task_gets_a_listening_socket_on_its_own_port(run_capstan, program):
     done = run_capstan("run", "--ps", 1, "--workers", 2, "--chief", program(LISTENS))
     assert done.returncode == 0, done.stderr
@@ -213,7 +225,7 @@ print("step: 99, loss: 7", flush=True)
 """
     done = run_capstan("run", "--json", "--workers", 1, program(body))
     steps = [e for e in events_of(done) if e["event"] == "step"]
-    assert steps == [
+    assert [without_time(step) for step in steps] == [
         {"event": "step", "task": "worker/0", "step": 10, "loss": 0.5, "last_step": 100}
     ]
 
@@ -369,6 +381,38 @@ def test_a_reader_that_leaves_ends_the_job(capstan, program, tmp_path):
     done = subprocess.run(["sh", "-c", command], cwd=tmp_path, capture_output=True, timeout=30)
     assert done.stdout.count(b"\n") == 3
     wait_until(lambda: not processes_with(str(path)), "the job ends")
+
+
+CHATTERS = """
+for i in range(4000): print("x" * 100)
+open("much", "w").close()
+while True: print("x" * 100)
+"""
+
+
+@pytest.mark.parametrize("how", [[], ["--json"]])
+def test_a_reader_that_does_not_read_holds_no_deadline_up(start, program, how):
+    path = program(CHATTERS)
+    job = start("run", *how, "--timeout", 1, "--workers", 1, path)
+    assert job.wait(20) == 124
+    assert processes_with(str(path)) == []
+
+
+@pytest.mark.parametrize("how", [[], ["--json"]])
+def test_a_reader_that_does_not_read_holds_no_signal_up(start, program, tmp_path, how):
+    job = start("run", *how, "--workers", 1, program(CHATTERS))
+    wait_until((tmp_path / "much").exists, "more is printed than a pipe holds")
+    job.send_signal(signal.SIGINT)
+    assert job.wait(20) == 130
+
+
+def test_a_reader_that_comes_late_gets_everything(start, program, tmp_path):
+    body = "for i in range(40000): print('line', i, 'x' * 80)\nopen('done', 'w').close()"
+    job = start("run", "--workers", 1, program(body))
+    first = job.stdout.readline()
+    out, _ = job.communicate(timeout=60)
+    assert job.returncode == 0
+    assert [int(n) for n in re.findall(r"line (\d+)", first + out)] == list(range(40000))
 
 
 def test_output_that_is_not_text_does_no_harm(run_capstan, program):
