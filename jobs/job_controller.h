@@ -7,6 +7,9 @@
 // Every decision follows from the state that is seen (Platform::list) and remembered (JobState),
 // not from the events that led there. A new controller over the same two goes on where another one
 // died, even if what it remembers is older than what it sees.
+//
+// reconcile() is the whole of it. What it sees is in job_controller_look.cc, the rules are in
+// job_controller_rules.cc, what it does is in job_controller_act.cc.
 
 #include <functional>
 #include <memory>
@@ -28,6 +31,7 @@ struct ControllerOptions {
                              // has left behind
   double evaluator_grace = 60;  // the same for an evaluator
   double chiefless = 5;         // how long all may wait for a chief that nobody is
+  double say_waiting = 5;       // after the training, before it is said that others are waited for
 };
 
 // All calls on the loop's thread.

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "jobs/json_fields.h"
 
 namespace capstan::jobs {
 namespace {
@@ -100,45 +101,50 @@ TaskState state_of(const std::string& name) {
 }
 
 Attempt attempt_of(const Json& json) {
-  return {.number = json.at("attempt"),
+  return {.number = whole_at<int>(json, "attempt", 1),
           .why = json.at("why"),
-          .step = json.at("step"),
-          .started = json.at("started"),
-          .ended = json.at("ended")};
+          .step = whole_at<int64_t>(json, "step"),
+          .started = seconds_at(json, "started"),
+          .ended = seconds_at(json, "ended")};
 }
 
 TaskReport task_of(const Json& json) {
-  TaskReport task{.task = {json.at("job"), json.at("task")}, .host = json.at("host")};
-  task.port = json.at("port");
-  task.pid = json.at("pid");
+  TaskReport task{.task = {json.at("job"), whole_at(json, "task", 0)}, .host = json.at("host")};
+  task.port = whole_at<uint16_t>(json, "port");
+  task.pid = whole_at(json, "pid", 0);
   task.state = state_of(json.at("state"));
-  task.attempt = json.at("attempt");
-  task.exit_code = json.at("exit_code");
-  task.signal = json.at("signal");
-  task.seconds = json.at("seconds");
-  task.peak_memory = json.at("peak_memory");
-  task.memory_limit = json.value("memory_limit", int64_t{0});
+  task.attempt = whole_at(json, "attempt", 1);
+  task.exit_code = whole_at<int>(json, "exit_code");
+  task.signal = whole_at<int>(json, "signal");
+  task.seconds = seconds_at(json, "seconds");
+  task.peak_memory = whole_at<int64_t>(json, "peak_memory", 0);
+  // Records of before had none.
+  if (json.contains("memory_limit")) task.memory_limit = whole_at<int64_t>(json, "memory_limit", 0);
   task.error = json.at("error");
   task.error_code = json.at("error_code");
-  task.started = json.at("started");
-  task.ended = json.at("ended");
-  task.failed_at = json.at("failed_at");
-  task.start_at = json.at("start_at");
-  task.asked_at = json.at("asked_at");
+  task.started = seconds_at(json, "started");
+  task.ended = seconds_at(json, "ended");
+  task.failed_at = seconds_at(json, "failed_at");
+  task.start_at = seconds_at(json, "start_at");
+  task.asked_at = seconds_at(json, "asked_at");
   for (const Json& attempt : json.at("attempts")) task.attempts.push_back(attempt_of(attempt));
-  task.progress = {json.at("step"), number_of(json.at("loss")), json.at("last_step")};
+  task.progress = {whole_at<int64_t>(json, "step"), number_of(json.at("loss")),
+                   whole_at<int64_t>(json, "last_step")};
   return task;
 }
 
+StopReason stop_of(const Json& json) {
+  return {seconds_at(json, "at"), json.at("text"), whole_at<int>(json, "exit_code"),
+          json.at("at_once")};
+}
+
 JobState job_state_of(const Json& json) {
-  JobState state{.started = json.at("started"), .trained = json.at("trained")};
-  state.ended = json.at("ended");
-  state.restarts = json.at("restarts");
-  state.incident = json.at("incident");
+  JobState state{.started = seconds_at(json, "started"), .trained = seconds_at(json, "trained")};
+  state.ended = seconds_at(json, "ended");
+  state.restarts = whole_at(json, "restarts", 0);
+  state.incident = seconds_at(json, "incident");
   for (const Json& task : json.at("tasks")) state.tasks.push_back(task_of(task));
-  if (auto stop = json.find("stop"); stop != json.end()) {
-    state.stop = {stop->at("at"), stop->at("text"), stop->at("exit_code"), stop->at("at_once")};
-  }
+  if (auto stop = json.find("stop"); stop != json.end()) state.stop = stop_of(*stop);
   return state;
 }
 
@@ -146,18 +152,18 @@ JobRecord record_of(const Json& json) {
   JobRecord record{.id = json.at("id"), .name = json.at("name"), .command = json.at("command")};
   record.cwd = json.at("cwd");
   record.log_dir = json.at("log_dir");
-  record.created = json.at("created");
+  record.created = whole_at<int64_t>(json, "created", 0);
   record.detached = json.at("detached");
-  record.controller = json.at("controller");
-  record.holder = json.at("holder");
+  record.controller = whole_at(json, "controller", 0);
+  record.holder = whole_at(json, "holder", 0);
   record.state = job_state_of(json.at("state"));
-  record.exit_code = json.at("exit_code");
+  record.exit_code = whole_at<int>(json, "exit_code");
   record.reason = json.at("reason");
   record.cause = json.at("cause");
   record.last_lines = json.at("last_lines");
   record.steps_per_second = json.at("steps_per_second");
   for (const Json& point : json.at("curve")) {
-    record.curve.push_back({point.at(0), point.at(1), number_of(point.at(2))});
+    record.curve.push_back({point.at(0), whole_of<int64_t>(point.at(1)), number_of(point.at(2))});
   }
   return record;
 }
@@ -208,12 +214,14 @@ JobRecord record_from_json(std::string_view text) {
   }
   if (json["version"] != kVersion) {
     throw failed_precondition("it is of version {}, and this Capstan reads version {}",
-                              json["version"].dump().substr(0, 20), kVersion);
+                              short_text(json["version"]), kVersion);
   }
   try {
     return record_of(json);
   } catch (const Json::exception& error) {
     throw data_loss("it is damaged ({})", error.what());
+  } catch (const Error& error) {
+    throw data_loss("it is damaged ({})", error.message());
   }
 }
 

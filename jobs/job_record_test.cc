@@ -47,6 +47,29 @@ std::string failure(std::string_view text) {
   return "";
 }
 
+// As if a record had been written by another program.
+std::string with(const std::string& field, const std::string& value) {
+  std::string text = to_json(full_record());
+  const size_t at = text.find("\"" + field + "\": ") + field.size() + 4;
+  return text.replace(at, text.find_first_of(",\n}", at) - at, value);
+}
+
+TEST(JobRecord, WithNumbersOutOfTheirBoundsIsDamaged) {
+  EXPECT_EQ(failure(with("port", "4001")), "");
+  for (const char* port : {"-1", "65536", "1e300", "4.5", "18446744073709551615", "[[[]]]"}) {
+    EXPECT_THAT(failure(with("port", port)), HasSubstr("it is damaged")) << port;
+  }
+  EXPECT_THAT(failure(with("attempt", "0")), HasSubstr("it is damaged"));
+  EXPECT_THAT(failure(with("start_at", "1e300")), HasSubstr("start_at is no time"));
+  EXPECT_THAT(failure(with("version", "[[[]]]")), HasSubstr("of version array"));
+}
+
+TEST(JobRecord, IsReadWhereItHasNoMemoryLimit) {
+  std::string text = to_json(full_record());
+  text.replace(text.find("memory_limit"), 12, "memory_other");
+  EXPECT_EQ(record_from_json(text).state.tasks[0].memory_limit, 0);
+}
+
 TEST(JobRecord, IsReadAsItWasWritten) {
   const std::string text = to_json(full_record());
   const JobRecord read = record_from_json(text);

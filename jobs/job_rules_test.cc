@@ -6,6 +6,7 @@
 
 #include <sstream>
 
+#include "jobs/failure.h"
 #include "jobs/fake_platform.h"
 #include "jobs/job_controller.h"
 
@@ -31,15 +32,17 @@ struct Rule {
   const char* name;
   const char* tasks;    // "ps 1; worker 2"
   const char* options;  // "restart 3; timeout 10; success chief; passing; never; ps-never; broken;
-                        // evaluator waits"
+                        // evaluator waits; memory"
   // end TASK CODE; signal TASK N; error TASK CODE [message]; serves|trained|lost TASK;
-  // waits TASK WHOM; goes-on TASK; step|unheard TASK N; +SECONDS; stop; ctrl-c; stubborn; vanishes
-  // (the program); no-room (to start anything); room
+  // memory TASK HAD; waits TASK WHOM; goes-on TASK; step|unheard TASK N; +SECONDS; stop; ctrl-c;
+  // stubborn; vanishes (the program); no-room (to start anything); room
   const char* events;
   // exit N; runs; TASK STATE; TASK attempt N; cause TASK|nobody; says TEXT; did ACTION; not ACTION;
   // once ACTION; order ACTION < ACTION
   const char* expected;
 };
+
+constexpr int64_t kMemory = 1 << 20;
 
 void set(JobSpec& spec, const std::vector<std::string>& words) {
   if (words[0] == "restart") {
@@ -58,6 +61,8 @@ void set(JobSpec& spec, const std::vector<std::string>& words) {
     };
   } else if (words[0] == "evaluator") {
     spec.wait_for_evaluator = true;
+  } else if (words[0] == "memory") {
+    spec.memory = {{"", kMemory}};
   } else if (words[0] != "broken") {
     ADD_FAILURE() << "no such option: " << words[0];
   }
@@ -165,7 +170,15 @@ class Play {
     if (what == "step") return platform_.step(task, std::stoi(words[2]));
     if (what == "unheard") return platform_.step_unheard(task, std::stoi(words[2]));
     if (what == "lost") return platform_.forget(task);
+    if (what == "memory") return run_out(task, std::stoll(words[2]));
     ADD_FAILURE() << "no such event: " << what;
+  }
+
+  void run_out(const TaskId& task, int64_t had) {
+    const TaskSpec spec{.task = task, .memory_limit = kMemory};
+    const TaskError error = over_memory(spec, had, loop_.seconds());
+    platform_.tell(task, [&](TaskTold& told) { told.error = error; });
+    platform_.end(task, 137, 9);
   }
 
   // A row about a task that the job does not have would say nothing.
@@ -384,6 +397,19 @@ const Rule kRules[] = {
      "runs; worker/0 attempt 2; worker/1 attempt 2; ps/0 attempt 2"},
     {"The same task twice in one incident costs twice", "worker 1", "restart 1",
      "signal worker/0 9; +1.1; signal worker/0 9; +1", "exit 137; says in attempt 2 (--restart 1)"},
+    {"A task over its memory limit is tried again once", "worker 1", "restart 9; memory",
+     "memory worker/0 2000000; +1.1",
+     "runs; worker/0 attempt 2; says over its memory limit of 1 MiB"},
+    {"A task over its memory limit again at once ends the job", "worker 1", "restart 9; memory",
+     "memory worker/0 2000000; +1.1; memory worker/0 3000000; +1",
+     "exit 137; cause worker/0; says worker/0 failed first, over its memory limit of 1 MiB, in "
+     "attempt 2"},
+    {"A task over its memory limit again after further steps is tried again", "worker 1",
+     "restart 9; memory",
+     "memory worker/0 2000000; +1.1; step worker/0 5; memory worker/0 3000000; +20",
+     "runs; worker/0 attempt 3"},
+    {"The memory limit is no passing reason", "worker 1", "restart 3; passing; memory",
+     "memory worker/0 2000000; +1", "exit 137; cause worker/0"},
     {"An own error is tried again once", "worker 1", "restart 9",
      "error worker/0 Internal same; end worker/0 1; +1.1; error worker/0 Internal same; end "
      "worker/0 "

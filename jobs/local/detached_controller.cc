@@ -7,8 +7,8 @@
 
 #include "base/error.h"
 #include "base/files.h"
-#include "jobs/local/channels.h"
 #include "jobs/local/local_platform.h"
+#include "jobs/local/pipes.h"
 #include "jobs/local/platform_link.h"
 #include "jobs/terminal.h"
 #include "jobs/watched_job.h"

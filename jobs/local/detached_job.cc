@@ -14,6 +14,7 @@
 #include "jobs/local/children.h"
 #include "jobs/local/job_holder.h"
 #include "jobs/local/log_folder.h"
+#include "jobs/local/pipes.h"
 #include "jobs/local/start_news.h"
 #include "jobs/random_hex.h"
 #include "jobs/watched_job.h"
@@ -72,10 +73,7 @@ int start_holder(const JobSpec& spec, JobShelf& shelf, const JobRecord& record, 
   posix_files().make_dirs(record.log_dir);
   own.logs = lock_log_folder(record.log_dir);
   shelf.write(record);
-  int pipes[2];
-  if (pipe2(pipes, O_CLOEXEC) != 0) throw resource_exhausted("pipe: {}", std::strerror(errno));
-  news = Fd(pipes[0]);
-  own.started = Fd(pipes[1]);
+  news = make_pipe(own.started);
   const int pid = fork_child();
   if (pid < 0) throw resource_exhausted("cannot fork: {}", std::strerror(errno));
   if (pid == 0) hold(spec, record, shelf.folder(record.id), std::move(own));

@@ -15,11 +15,11 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "jobs/job_shelf.h"
-#include "jobs/local/channels.h"
 #include "jobs/local/children.h"
 #include "jobs/local/detached_controller.h"
 #include "jobs/local/log_folder.h"
 #include "jobs/local/log_reader.h"
+#include "jobs/local/pipes.h"
 #include "jobs/local/start_news.h"
 
 namespace capstan::jobs {
@@ -80,7 +80,7 @@ void JobHolder::start_controller() {
 bool JobHolder::fork_controller() {
   Fd theirs, ours;
   try {
-    ours = packet_pair(theirs);
+    ours = make_packet_pair(theirs);
   } catch (const Error&) {
     return false;
   }

@@ -1,6 +1,5 @@
 #include "jobs/local/keeper.h"
 
-#include <fcntl.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -10,6 +9,7 @@
 
 #include "base/error.h"
 #include "jobs/local/children.h"
+#include "jobs/local/pipes.h"
 #include "jobs/local/process.h"
 
 namespace capstan::jobs {
@@ -32,10 +32,7 @@ namespace {
 }  // namespace
 
 Keeper::Keeper(const std::string& entry, const std::function<void()>& sweep) {
-  int pipes[2];
-  if (pipe2(pipes, O_CLOEXEC) != 0) throw internal_error("pipe: {}", std::strerror(errno));
-  Fd reading(pipes[0]);
-  line_ = Fd(pipes[1]);
+  Fd reading = make_pipe(line_);
   pid_ = fork_child();
   if (pid_ < 0) throw resource_exhausted("cannot fork: {}", std::strerror(errno));
   if (pid_ == 0) {

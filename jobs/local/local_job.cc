@@ -25,7 +25,7 @@ bool never_began(const JobReport& report) {
 }  // namespace
 
 LocalJob::LocalJob(PollLoop& loop, const JobSpec& spec, LocalOptions options, JobObserver& observer)
-    : options_(std::move(options)),
+    : options_((check(spec), std::move(options))),  // before anything is made for it
       id_(random_hex(kJobIdBytes)),
       loop_(loop),
       logs_(options_.log_dir, id_),

@@ -11,21 +11,13 @@
 
 #include "base/error.h"
 #include "jobs/failure.h"
-#include "jobs/local/channels.h"
+#include "jobs/local/pipes.h"
 #include "jobs/local/task_event.h"
 
 namespace capstan::jobs {
 namespace {
 
 constexpr size_t kLongestError = 16 * 1024;
-
-Fd cloexec_pipe(Fd& writing) {
-  int fds[2];
-  if (pipe2(fds, O_CLOEXEC) != 0) throw resource_exhausted("pipe: {}", std::strerror(errno));
-  writing = Fd(fds[1]);
-  fcntl(fds[0], F_SETFL, O_NONBLOCK);
-  return Fd(fds[0]);
-}
 
 // Memory instead of a pipe: nobody has to write while the task reads.
 Fd input_of(const TaskSpec& spec) {
@@ -83,8 +75,10 @@ void LocalTask::enter_cgroup(const std::string& folder) {
 
 void LocalTask::start_process(const LocalSurroundings& around) {
   Fd writing, task_end, input = input_of(spec_);
-  output_ = cloexec_pipe(writing);
-  channel_ = packet_pair(task_end);  // a task whose launcher does not read drops lines whole
+  output_ = make_pipe(writing);
+  fcntl(output_.get(), F_SETFL, O_NONBLOCK);
+  // Packets: a line is never cut, and a task whose launcher does not read drops lines whole.
+  channel_ = make_packet_pair(task_end);
   ProcessOptions options{.argv = spec_.argv, .env = around.env, .cwd = spec_.cwd};
   options.input = input.get();
   options.output = writing.get();

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <filesystem>
 #include <fstream>
 #include <optional>
 #include <set>
@@ -10,6 +9,8 @@
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "jobs/local/process.h"
 
 namespace capstan::jobs {
 namespace {
@@ -21,8 +22,8 @@ struct Kin {
 };
 
 // pid (name) state parent group …; the name may hold anything.
-std::optional<Kin> kin_of(const std::filesystem::path& process) {
-  std::ifstream file(process / "stat");
+std::optional<Kin> kin_of(int process) {
+  std::ifstream file(fmt::format("/proc/{}/stat", process));
   std::string text;
   std::getline(file, text, '\0');
   const size_t name_end = text.rfind(')');
@@ -35,11 +36,8 @@ std::optional<Kin> kin_of(const std::filesystem::path& process) {
 
 std::map<int, Kin> all_processes() {
   std::map<int, Kin> all;
-  std::error_code ignored;  // processes come and go while we look
-  for (const auto& entry : std::filesystem::directory_iterator("/proc", ignored)) {
-    const std::string name = entry.path().filename();
-    if (name.find_first_not_of("0123456789") != name.npos) continue;
-    if (const auto kin = kin_of(entry.path())) all.emplace(std::stoi(name), *kin);
+  for (int pid : process_ids()) {
+    if (const auto kin = kin_of(pid)) all.emplace(pid, *kin);
   }
   return all;
 }

@@ -6,7 +6,7 @@
 #include <future>
 
 #include "jobs/fake_platform.h"
-#include "jobs/local/channels.h"
+#include "jobs/local/pipes.h"
 #include "jobs/local/status_json.h"
 
 namespace capstan::jobs {
@@ -14,7 +14,7 @@ namespace {
 
 struct Pair {
   Fd theirs;
-  Fd ours = packet_pair(theirs);
+  Fd ours = make_packet_pair(theirs);
 };
 
 class Link : public testing::Test {

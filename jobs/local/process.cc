@@ -1,6 +1,7 @@
 #include "jobs/local/process.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -18,6 +19,7 @@
 
 #include "base/error.h"
 #include "jobs/local/children.h"
+#include "jobs/local/pipes.h"
 #include "jobs/report.h"
 
 namespace capstan::jobs {
@@ -85,12 +87,10 @@ bool has_entry(const std::filesystem::path& environ, const std::string& entry) {
 
 std::vector<int> processes_with(const std::string& entry) {
   std::vector<int> found;
-  std::error_code ignored;  // processes come and go while we look
-  for (const auto& dir : std::filesystem::directory_iterator("/proc", ignored)) {
-    std::string name = dir.path().filename();
-    bool is_process = name.find_first_not_of("0123456789") == std::string::npos;
-    if (!is_process || std::stoi(name) == getpid()) continue;
-    if (has_entry(dir.path() / "environ", entry)) found.push_back(std::stoi(name));
+  for (int pid : process_ids()) {
+    if (pid != getpid() && has_entry(fmt::format("/proc/{}/environ", pid), entry)) {
+      found.push_back(pid);
+    }
   }
   return found;
 }
@@ -99,9 +99,8 @@ std::vector<int> processes_with(const std::string& entry) {
 
 Process::Process(const ProcessOptions& options) {
   std::vector<char*> argv = pointers(options.argv), env = pointers(options.env);
-  int pipes[2];
-  if (pipe2(pipes, O_CLOEXEC) != 0) throw_exec_error(options.argv[0], errno);
-  Fd reading(pipes[0]), writing(pipes[1]);
+  Fd writing;
+  Fd reading = make_pipe(writing);
   int parent = getpid();
   pid_ = fork_child();
   if (pid_ < 0) throw_exec_error(options.argv[0], errno);
@@ -152,6 +151,17 @@ std::string job_mark(const std::string& job_id) { return "CAPSTAN_JOB_ID=" + job
 
 std::string task_mark(const std::string& job_id, const std::string& task) {
   return fmt::format("CAPSTAN_TASK_ID={}/{}", job_id, task);
+}
+
+std::vector<int> process_ids() {
+  std::vector<int> ids;
+  std::error_code ignored;  // processes come and go while we look
+  for (const auto& dir : std::filesystem::directory_iterator("/proc", ignored)) {
+    const std::string name = dir.path().filename();
+    const bool is_process = name.find_first_not_of("0123456789") == std::string::npos;
+    if (is_process) ids.push_back(std::stoi(name));
+  }
+  return ids;
 }
 
 void kill_processes_with(const std::string& entry) {

@@ -52,6 +52,9 @@ class Process {
 std::string job_mark(const std::string& job_id);
 std::string task_mark(const std::string& job_id, const std::string& task);
 
+// Of all processes of this machine.
+std::vector<int> process_ids();
+
 // Kills every process of ours whose initial environment holds `entry` (NAME=VALUE) until there is
 // none, and reaps those that are our children.
 void kill_processes_with(const std::string& entry);

@@ -2,6 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "jobs/json_fields.h"
+
 namespace capstan::jobs {
 namespace {
 
@@ -38,31 +40,31 @@ TaskTold told_of(const Json& json) {
   TaskTold told{.serves = json.at("serves"), .trained = json.at("trained")};
   told.waits_for = json.at("waits_for");
   if (const Json& error = json.at("error"); !error.is_null()) {
-    told.error = TaskError{error.at("time").get<double>(), error.at("code"), error.at("message")};
+    told.error = TaskError{seconds_at(error, "time"), error.at("code"), error.at("message")};
   }
-  told.progress.step = json.at("step");
+  told.progress.step = whole_at<int64_t>(json, "step");
   if (!json.at("loss").is_null()) told.progress.loss = json.at("loss").get<double>();
-  told.progress.last_step = json.at("last_step");
+  told.progress.last_step = whole_at<int64_t>(json, "last_step");
   return told;
 }
 
 StatusPacket packet_of(const Json& json) {
   StatusPacket packet;
   TaskStatus& status = packet.status;
-  status.task = {json.at("job"), json.at("index")};
-  status.attempt = json.at("attempt");
+  status.task = {json.at("job"), whole_at(json, "index", 0)};
+  status.attempt = whole_at<int>(json, "attempt", 0);
   status.ended = json.at("ended");
   status.host = json.at("host");
-  status.port = json.at("port");
-  status.pid = json.at("pid");
-  status.started_at = json.at("started_at");
-  status.ended_at = json.at("ended_at");
+  status.port = whole_at<uint16_t>(json, "port");
+  status.pid = whole_at(json, "pid", 0);
+  status.started_at = seconds_at(json, "started_at");
+  status.ended_at = seconds_at(json, "ended_at");
   status.asked_to_stop = json.at("asked_to_stop");
-  status.exit_code = json.at("exit_code");
-  status.signal = json.at("signal");
-  status.peak_memory = json.at("peak_memory");
+  status.exit_code = whole_at<int>(json, "exit_code");
+  status.signal = whole_at<int>(json, "signal");
+  status.peak_memory = whole_at<int64_t>(json, "peak_memory");
   if (const Json& error = json.at("start_error"); !error.is_null()) {
-    status.start_error = Error(Code(error.at("code").get<int>()), error.at("message"));
+    status.start_error = Error(Code(whole_at<uint8_t>(error, "code")), error.at("message"));
   }
   status.told = told_of(json.at("told"));
   packet.last_lines = json.at("last_lines");
@@ -102,6 +104,8 @@ std::optional<StatusPacket> status_from_json(std::string_view text) {
     return packet_of(Json::parse(text));
   } catch (const Json::exception&) {
     return std::nullopt;
+  } catch (const Error&) {
+    return std::nullopt;
   }
 }
 
@@ -115,10 +119,14 @@ std::string to_json(const Request& request) {
 std::optional<Request> request_from_json(std::string_view text) {
   try {
     const Json json = Json::parse(text);
-    const int what = json.at("what");
+    const int what = whole_at<int>(json, "what");
     if (what < 0 || what > int(Request::What::kCleanUp)) return std::nullopt;
-    return Request{Request::What(what), {json.at("job"), json.at("index")}, json.at("attempt")};
+    return Request{Request::What(what),
+                   {json.at("job"), whole_at(json, "index", 0)},
+                   whole_at(json, "attempt", 0)};
   } catch (const Json::exception&) {
+    return std::nullopt;
+  } catch (const Error&) {
     return std::nullopt;
   }
 }

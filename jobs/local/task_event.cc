@@ -3,6 +3,8 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "jobs/json_fields.h"
+
 namespace capstan::jobs {
 namespace {
 
@@ -16,7 +18,7 @@ const Json* field(const Json& event, const char* name) {
 std::optional<int64_t> whole_number(const Json& event, const char* name) {
   const Json* value = field(event, name);
   if (!value || !value->is_number_integer()) return std::nullopt;
-  if (value->is_number_unsigned() && value->get<uint64_t>() > uint64_t(INT64_MAX))
+  if (value->is_number_unsigned() && !std::in_range<int64_t>(value->get<uint64_t>()))
     return std::nullopt;
   return value->get<int64_t>();
 }
@@ -59,7 +61,9 @@ TaskEvent task_event(std::string_view line) {
   if (kind == "serves") return {.serves = true, .trained = flag(json, "trained")};
   if (kind == "waits") return {.waits_for = text(json, "for")};
   if (kind != "error") return {};
-  return {.error = TaskError{number(json, "time"), text(json, "code"), text(json, "message")}};
+  std::optional<double> time = number(json, "time");
+  if (time && !is_time(*time)) time.reset();
+  return {.error = TaskError{time, text(json, "code"), text(json, "message")}};
 }
 
 }  // namespace capstan::jobs

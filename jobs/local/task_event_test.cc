@@ -41,5 +41,11 @@ TEST(TaskEvent, IsEmptyForWhatIsNotOurs) {
   }
 }
 
+TEST(TaskEvent, LeavesATimeOutThatNoClockShows) {
+  const TaskEvent event = task_event(R"({"event":"error","time":1e300,"message":"m"})");
+  ASSERT_TRUE(event.error);
+  EXPECT_EQ(event.error->time, std::nullopt);
+}
+
 }  // namespace
 }  // namespace capstan::jobs

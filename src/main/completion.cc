@@ -19,18 +19,26 @@ constexpr const char* kBash = R"sh(_capstan() {
 complete -o default -F _capstan capstan
 )sh";
 
+// As a file of fpath it is first run when somebody completes, and has to answer then.
 constexpr const char* kZsh = R"sh(#compdef capstan
 _capstan() {
   local -a found
   found=(${(f)"$(capstan complete -- "${(@)words[2,CURRENT]}" 2>/dev/null)"})
   if (( ${#found} )); then compadd -a found; else _files; fi
 }
-compdef _capstan capstan
+if [[ $funcstack[1] == _capstan ]]; then _capstan "$@"; else compdef _capstan capstan; fi
 )sh";
 
-constexpr const char* kFish =
-    "complete -c capstan -a '(capstan complete -- (commandline -opc)[2..-1] (commandline -ct) "
-    "2>/dev/null)'\n";
+constexpr const char* kFish = R"sh(function __capstan_complete
+  set -l found (capstan complete -- (commandline -opc)[2..-1] (commandline -ct) 2>/dev/null)
+  if test (count $found) -gt 0
+    printf '%s\n' $found
+  else
+    __fish_complete_path (commandline -ct)
+  end
+end
+complete -c capstan -f -a '(__capstan_complete)'
+)sh";
 
 bool is_plain(const std::string& name) {
   constexpr const char* kPlain =

@@ -1,7 +1,10 @@
 """What is seen of processes from outside, and programs for them."""
 
 import os
+import stat
+import tempfile
 import time
+from pathlib import Path
 
 TALKS = """
 import json, os, socket
@@ -9,6 +12,27 @@ line = socket.socket(fileno=int(os.environ["CAPSTAN_TASK_FD"]))
 def tell(**event):
     line.send((json.dumps(event) + "\\n").encode())
 """
+
+
+# `secret` is what the task was handed, whichever way.
+GETS_THE_SECRET = """
+import os
+if "CAPSTAN_SECRET_FD" in os.environ:
+    secret = os.pread(int(os.environ["CAPSTAN_SECRET_FD"]), 4096, 0)
+else:
+    secret = open(os.environ["CAPSTAN_SECRET_FILE"], "rb").read()
+"""
+
+
+def secret_files(job):
+    """Modes of the files that hold the secret of a job."""
+    found = Path(tempfile.gettempdir()).glob(f"capstan-secret-{job}")
+    return [stat.S_IMODE(path.stat().st_mode) for path in found]
+
+
+def shared_memory():
+    """Names in shared memory, of which a job has none. Semaphores are those of other programs."""
+    return {name for name in os.listdir("/dev/shm") if not name.startswith("sem.")}
 
 
 def processes_with(text):

@@ -12,20 +12,45 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 
 
-@pytest.fixture
-def completed(capstan, tmp_path):
-    """What bash offers for the last of the words after `capstan`."""
-    (tmp_path / "capstan").symlink_to(capstan)
-
-    def run(*words):
-        script = """
+# Each prints what its shell offers for the last of the words; as a user's start-up files would have it.
+SHELLS = {
+    "bash": """
 source <(capstan completion bash)
 COMP_WORDS=(capstan "$@") COMP_CWORD=$#
 _capstan
 printf '%s\\n' "${COMPREPLY[@]}"
-"""
-        env = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}", "XDG_STATE_HOME": str(tmp_path / "state")}
-        done = subprocess.run(["bash", "-c", script, "bash", *words], env=env, capture_output=True, text=True)
+""",
+    "zsh": """
+mkdir -p functions && capstan completion zsh > functions/_capstan
+fpath=($PWD/functions $fpath)
+autoload -Uz compinit && compinit -u -D
+compadd() { print -l -- "${(P@)2}" }
+_files() { }
+words=(capstan "$@") CURRENT=$(($# + 1))
+_capstan
+""",
+    "fish": """
+capstan completion fish | source
+function __fish_complete_path; end
+complete -C "capstan $argv"
+""",
+}
+START = {"bash": ["bash", "-c"], "zsh": ["zsh", "-f", "-c"], "fish": ["fish", "-N", "-c"]}
+
+
+@pytest.fixture(params=SHELLS)
+def completed(request, capstan, tmp_path):
+    """What a shell offers for the last of the words after `capstan`, where it is installed."""
+    shell = request.param
+    if not shutil.which(shell):
+        pytest.skip(f"{shell} is not installed")
+    (tmp_path / "capstan").symlink_to(capstan)
+    env = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}", "HOME": str(tmp_path)}
+    env["XDG_STATE_HOME"] = str(tmp_path / "state")
+
+    def run(*words):
+        command = [*START[shell], SHELLS[shell], *([] if shell == "fish" else [shell]), *words]
+        done = subprocess.run(command, env=env, cwd=tmp_path, capture_output=True, text=True)
         assert done.returncode == 0 and not done.stderr, done.stderr
         return done.stdout.split()
 
@@ -35,7 +60,7 @@ printf '%s\\n' "${COMPREPLY[@]}"
 def test_commands_and_options_complete(completed):
     assert completed("st") == ["status", "stop"]
     assert "--workers" in completed("run", "--w") and "--follow" in completed("logs", "--f")
-    assert completed("completion", "") == ["bash", "zsh", "fish"]
+    assert sorted(completed("completion", "")) == ["bash", "fish", "zsh"]
     assert completed("nonsense", "-") == completed("run", "train") == []
 
 
@@ -43,7 +68,7 @@ def test_jobs_and_tasks_complete(completed, run_capstan, detach, program):
     run_capstan("run", "--ps", 1, "--workers", 1, "--name", "ended", program("", "short"))
     job = detach("--ps", 1, "--workers", 1, "--name", "lasting", program("import time; time.sleep(60)"))
     assert set(completed("status", "")) > {"ended", "lasting", job}
-    assert completed("stop", "") == ["lasting", job]
+    assert sorted(completed("stop", "")) == sorted(["lasting", job])
     assert "ended" in completed("rm", "") and job not in completed("rm", "")
     assert completed("logs", "lasting", "") == ["ps/0", "worker/0"]
     assert completed("logs", "-f", "lasting", "w") == ["worker/0"]

@@ -10,7 +10,7 @@ import socket
 import subprocess
 
 import pytest
-from processes import TALKS, processes_with, wait_until
+from processes import GETS_THE_SECRET, TALKS, processes_with, secret_files, shared_memory, wait_until
 
 TRAINS = TALKS + """
 import time
@@ -125,6 +125,7 @@ def kill_controller(job, record):
 @pytest.mark.parametrize("kills", [5, pytest.param(50, marks=[pytest.mark.long, pytest.mark.timeout(600)])])
 def test_training_goes_on_when_controllers_are_killed(detach, run_capstan, program, record, kills, tmp_path):
     path = program(TRAINS)
+    before = shared_memory()
     job = detach("--ps", 1, "--workers", 2, path)
     wait_until(lambda: all(task["pid"] for task in tasks_of(record(job))), "all tasks run")
     pids = [task["pid"] for task in tasks_of(record(job))]
@@ -140,6 +141,7 @@ def test_training_goes_on_when_controllers_are_killed(detach, run_capstan, progr
     assert run_capstan("stop", job).returncode == 0
     assert processes_with(str(path)) == []
     assert_all_free(ports)
+    assert shared_memory() <= before
     assert record(job)["exit_code"] == 143
     left = {str(file.relative_to(tmp_path / "state")) for file in (tmp_path / "state").rglob("*") if file.is_file()}
     logs = {"capstan.log", "ps-0.log", "worker-0.log", "worker-1.log"}
@@ -255,16 +257,16 @@ def test_holder_and_controller_killed_at_once_leave_a_job_that_can_be_stopped(de
     assert "was killed" in run_capstan("stop", job).stdout
 
 
-def test_the_secret_stands_nowhere(detach, run_capstan, program, record, shelf, tmp_path):
-    body = """
-import os, time
-secret = os.pread(int(os.environ["CAPSTAN_SECRET_FD"]), 4096, 0)
+@pytest.mark.parametrize("way", ["descriptor", "file"])
+def test_the_secret_stands_nowhere(detach, run_capstan, program, record, shelf, tmp_path, way):
+    body = GETS_THE_SECRET + """
+import time
 with open("secret.part", "wb") as file: file.write(secret)
 os.rename("secret.part", "secret")
 time.sleep(60)
 """
     path = program(body)
-    job = detach("--workers", 1, path)
+    job = detach("--workers", 1, "--secret-by", way, path)
     wait_until((tmp_path / "secret").exists, "the task has the secret")
     secret = (tmp_path / "secret").read_bytes()
     assert len(secret) == 64
@@ -274,9 +276,19 @@ time.sleep(60)
         for name in ("environ", "cmdline"):
             with open(f"/proc/{pid}/{name}", "rb") as file:
                 assert secret not in file.read()
+    assert secret_files(job) == ([0o600] if way == "file" else [])
     run_capstan("stop", job)
+    assert secret_files(job) == []
     for file in shelf.rglob("*"):
         assert file.is_dir() or secret not in file.read_bytes()
+
+
+def test_a_secret_file_does_not_outlive_a_holder_that_is_killed(detach, program, record):
+    path = program(TRAINS)
+    job = detach("--workers", 1, "--secret-by", "file", path)
+    assert secret_files(job) == [0o600]
+    os.kill(record(job)["holder"], signal.SIGKILL)
+    wait_until(lambda: processes_with(str(path)) == [] and secret_files(job) == [], "nothing is left")
 
 
 def test_several_jobs_in_the_background(detach, run_capstan, program, record):

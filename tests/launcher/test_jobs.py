@@ -7,7 +7,7 @@ import signal
 import subprocess
 
 import pytest
-from processes import TALKS, processes_with, wait_until
+from processes import TALKS, processes_with, shared_memory, wait_until
 
 WAITS = "import time\nprint('ready', flush=True)\ntime.sleep(60)\n"
 STEPS = TALKS + """
@@ -197,9 +197,11 @@ sys.exit(3)
 
 def test_twenty_jobs_in_a_row_leave_only_their_records(run_capstan, program, shelf, tmp_path):
     path = program("")
+    before = shared_memory()
     for _ in range(20):
         assert run_capstan("run", "--ps", 1, "--workers", 1, path).returncode == 0
     assert processes_with(str(path)) == []
+    assert shared_memory() <= before
     assert len(listed(run_capstan)) == 20
     assert {file.name for file in shelf.glob("*/*")} == {"lock", "record.json"}
     assert list((tmp_path / "state" / "capstan" / "runs").iterdir()) == []

@@ -9,7 +9,7 @@ import subprocess
 import time
 
 import pytest
-from processes import TALKS, processes_with, wait_until
+from processes import GETS_THE_SECRET, TALKS, processes_with, secret_files, wait_until
 
 LISTENS = """
 import json, os, socket
@@ -65,22 +65,30 @@ print(json.dumps([json.loads(os.environ["TF_CONFIG"]), json.loads(os.environ["CA
     assert logs["evaluator/0"][0]["task"] == {"type": "evaluator", "index": 0}
 
 
-def test_the_secret_comes_by_descriptor_and_stands_nowhere_else(run_capstan, program, tmp_path):
-    body = """
-import os
-secret = os.pread(int(os.environ["CAPSTAN_SECRET_FD"]), 4096, 0)
+@pytest.mark.parametrize("way", ["descriptor", "file"])
+def test_the_secret_stands_nowhere_but_where_it_is_handed_over(run_capstan, program, tmp_path, way):
+    body = GETS_THE_SECRET + """
 seen = b"".join(open(f"/proc/{pid}/{file}", "rb").read()
                 for pid in ("self", os.getppid()) for file in ("environ", "cmdline"))
 print("secret of", len(secret), "bytes, elsewhere:", secret in seen, "CAPSTAN_SECRET" in os.environ)
 print("job", os.environ["CAPSTAN_JOB_ID"])
 open("secret-" + os.environ["TF_CONFIG"][-20:].strip("}").replace('"', ""), "wb").write(secret)
 """
-    done = run_capstan("run", "--workers", 2, "--log-dir", "logs", program(body), env={"CAPSTAN_SECRET": "outer"})
+    args = ["--secret-by", way, "--workers", 2, "--log-dir", "logs", program(body)]
+    done = run_capstan("run", *args, env={"CAPSTAN_SECRET": "outer", "CAPSTAN_SECRET_FILE": "/outer"})
     assert done.stdout.count("secret of 64 bytes, elsewhere: False False") == 2, done.stdout
     (job,) = set(re.findall(r"job (\w+)", done.stdout))
     (secret,) = {path.read_text() for path in tmp_path.glob("secret-*")}
     shown = done.stdout + done.stderr + "".join(path.read_text() for path in (tmp_path / "logs").iterdir())
     assert secret not in shown and job not in secret
+    assert secret_files(job) == []
+    records = [path for path in (tmp_path / "state").rglob("*") if path.is_file()]
+    assert records and all(secret not in path.read_text() for path in records)
+
+
+def test_another_way_for_the_secret_is_refused(run_capstan):
+    done = run_capstan("run", "--secret-by", "mail", "--workers", 1, "/bin/true")
+    assert done.returncode == 2 and "--secret-by mail: expected descriptor or file" in done.stderr
 
 
 def test_control_characters_of_a_task_s_lines_do_not_reach_the_terminal(run_capstan, program):

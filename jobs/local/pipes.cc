@@ -1,8 +1,10 @@
-#include "jobs/local/channels.h"
+#include "jobs/local/pipes.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
@@ -11,7 +13,14 @@
 
 namespace capstan::jobs {
 
-Fd packet_pair(Fd& other) {
+Fd make_pipe(Fd& writing) {
+  int fds[2];
+  if (pipe2(fds, O_CLOEXEC) != 0) throw resource_exhausted("pipe: {}", std::strerror(errno));
+  writing = Fd(fds[1]);
+  return Fd(fds[0]);
+}
+
+Fd make_packet_pair(Fd& other) {
   int fds[2];
   if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fds) != 0) {
     throw resource_exhausted("socketpair: {}", std::strerror(errno));
