@@ -56,15 +56,19 @@ std::string listed(const std::vector<ShelvedJob>& jobs) {
 
 std::string ShelvedJob::state() const {
   if (!record) return "unreadable";
-  if (!record->done()) return alive ? "running" : "lost";
+  if (!record->done()) return alive ? "running" : elsewhere ? "elsewhere" : "lost";
   if (record->exit_code == 0) return "succeeded";
-  return record->cause.empty() ? "stopped" : "failed";
+  const auto& stop = record->state.stop;
+  const bool asked = record->cause.empty() && stop && stop->exit_code > kExitSignalBase;
+  return asked ? "stopped" : "failed";
 }
 
 std::string shelf_dir() {
   const std::string state = state_dir_from_environment();
   return state.empty() ? "" : join_path(state, "jobs");
 }
+
+JobShelf users_shelf() { return {posix_files(), shelf_dir()}; }
 
 JobShelf::JobShelf(Files& files, std::string dir, ShelfLimits limits)
     : files_(files), dir_(std::move(dir)), limits_(limits) {}
@@ -91,6 +95,7 @@ ShelvedJob JobShelf::look_at(const std::string& id) const {
   job.alive = alive(id);
   try {
     job.record = read(id);
+    job.elsewhere = !job.record->host.empty() && job.record->host != host_name();
   } catch (const Error& error) {
     job.problem = error.message();
   }
@@ -181,7 +186,7 @@ double JobShelf::ended_at(const ShelvedJob& job) const {
 std::vector<std::string> JobShelf::ended_last_first() const {
   std::vector<std::pair<double, std::string>> ended;
   for (const ShelvedJob& job : list()) {
-    if (!job.alive && !just_begun(job)) ended.emplace_back(ended_at(job), job.id);
+    if (job.over() && !just_begun(job)) ended.emplace_back(ended_at(job), job.id);
   }
   std::ranges::stable_sort(ended, std::greater<>(), &std::pair<double, std::string>::first);
   std::vector<std::string> ids;
@@ -189,9 +194,7 @@ std::vector<std::string> JobShelf::ended_last_first() const {
   return ids;
 }
 
-uint64_t JobShelf::bytes_of(const std::string& id) const {
-  return bytes_below(files_, folder(id));
-}
+uint64_t JobShelf::bytes_of(const std::string& id) const { return bytes_below(files_, folder(id)); }
 
 void JobShelf::remove_if_dead(const std::string& id) {
   if (!alive(id)) remove(id);

@@ -13,6 +13,7 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::IsEmpty;
 
 JobRecord record_of(const std::string& id, const std::string& name, int64_t created, double ended) {
   JobRecord record{.id = id, .name = name};
@@ -153,6 +154,38 @@ TEST(JobShelf, RemovesRecordsWhereTheyAloneAreTooMuch) {
   EXPECT_THAT(ids(shelf), ElementsAre("a4", "a3"));
 }
 
+std::string state_after(int exit_code, std::optional<StopReason> stop, std::string cause = "") {
+  ShelvedJob job{.id = "aa", .record = record_of("aa", "job", 1, 2)};
+  job.record->exit_code = exit_code;
+  job.record->state.stop = std::move(stop);
+  job.record->cause = std::move(cause);
+  return job.state();
+}
+
+TEST(JobShelf, OnlyWhatSomebodyAskedForIsAStop) {
+  EXPECT_EQ(state_after(0, {}), "succeeded");
+  EXPECT_EQ(state_after(143, StopReason{.exit_code = 143}), "stopped");
+  EXPECT_EQ(state_after(3, StopReason{}, "worker/0"), "failed");
+  EXPECT_EQ(state_after(124, StopReason{.text = "timeout", .exit_code = 124}), "failed");
+  EXPECT_EQ(state_after(1, StopReason{.text = "no chief", .exit_code = 1}), "failed");
+  EXPECT_EQ(state_after(137, {}), "failed");  // whoever looked after it was killed
+}
+
+TEST(JobShelf, DoesNotTakeJobsOfAnotherMachineForLost) {
+  TemporaryFolder folder;
+  JobShelf shelf(posix_files(), folder.path(), {.jobs = 0});
+  JobRecord record = record_of("aa", "job", 1, 0);
+  record.host = "another machine";
+  put(shelf, record);
+  EXPECT_EQ(shelf.find("aa").state(), "elsewhere");
+  shelf.prune();
+  EXPECT_THAT(ids(shelf), ElementsAre("aa"));
+  record.state.ended = 5;
+  shelf.write(record);
+  shelf.prune();
+  EXPECT_THAT(ids(shelf), IsEmpty());
+}
+
 TEST(JobShelf, ListsWhatCannotBeRead) {
   TemporaryFolder folder;
   JobShelf shelf(posix_files(), folder.path());
@@ -197,6 +230,25 @@ TEST(Recorder, KeepsAJobThatMayBeTakenOverUpToDate) {
     recorder.save({.started = 1, .restarts = restarts});
     EXPECT_EQ(shelf.read("aa").state.restarts, restarts);
   }
+}
+
+TEST(Recorder, TellsWhenNothingMoreComes) {
+  TemporaryFolder folder;
+  JobShelf shelf(posix_files(), folder.path());
+  shelf.create("aa");
+  FakeLoop loop;
+  Recorder recorder(shelf, loop, record_of("aa", "job", 1, 0), [](std::string_view) {});
+  JobState state{.started = loop.seconds()};
+  state.tasks = {{.task = {"worker", 0}}};
+  recorder.save(state);
+  for (int step = 1; step <= 10; ++step) {
+    recorder.progress({"worker", 0}, {.step = step});
+    loop.advance(0.5);
+  }
+  EXPECT_NEAR(shelf.read("aa").state.tasks[0].steps_per_second, 2, 0.1);
+  loop.advance(10);
+  EXPECT_EQ(shelf.read("aa").state.tasks[0].steps_per_second, 0);
+  EXPECT_EQ(shelf.read("aa").steps_per_second, 0);
 }
 
 TEST(Recorder, WritesProgressOnceASecond) {

@@ -67,6 +67,7 @@ struct TaskReport {
   double asked_at = 0;            // when it was asked to stop
   std::vector<Attempt> attempts;  // those before this one
   Progress progress;
+  double steps_per_second = 0;  // of late; only a record has it
 
   bool done() const { return state > TaskState::kRunning; }
   bool success() const { return state == TaskState::kSucceeded; }

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <ranges>
 
 #include "base/printable.h"
 #include "jobs/report_table.h"
@@ -40,11 +41,12 @@ void Terminal::log(const TaskId& task, std::string_view line) {
   if (!options_.quiet) show(prefix(task), printable_with_colours(line));
 }
 
-void Terminal::progress(const TaskId&, const Progress& progress) {
-  progress_.step = std::max(progress_.step, progress.step);
+void Terminal::progress(const TaskId& task, const Progress& progress) {
+  steps_[task] = progress.step;
+  progress_.step = std::ranges::max(steps_ | std::views::values);
   if (progress.loss) progress_.loss = progress.loss;
   progress_.last_step = std::max(progress_.last_step, progress.last_step);
-  rate_.add(now(), progress_.step);
+  rates_.add(task, now(), progress.step);
 }
 
 void Terminal::ended(const TaskReport& task) {
@@ -80,7 +82,7 @@ void Terminal::tick() {
 
 std::string Terminal::status() const {
   std::string text;
-  double rate = rate_.per_second();
+  double rate = rates_.fastest(now());
   if (progress_.step > 0) {
     text += fmt::format("step {}", progress_.step);
     if (progress_.last_step > 0) text += fmt::format("/{}", progress_.last_step);

@@ -52,8 +52,9 @@ class Terminal : public JobObserver {
   OutputQueue& output_;
   std::map<TaskId, int> colours_;
   int live_tasks_ = 0;
-  Progress progress_;
-  StepRate rate_;
+  std::map<TaskId, int64_t> steps_;
+  Progress progress_;  // its step is the furthest of all
+  StepRates rates_;
   double last_drawn_ = 0;
   bool drawn_ = false;
 };

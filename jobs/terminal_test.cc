@@ -77,14 +77,13 @@ TEST(Terminal, ShowsTheCauseAndTheTable) {
   EXPECT_THAT(text, HasSubstr("capstan: worker/0 failed first"));
 }
 
-TEST(StepRate, IsTheSlopeOfTheLastSeconds) {
-  StepRate rate;
-  EXPECT_EQ(rate.per_second(), 0);
-  rate.add(0, 0);
-  rate.add(10, 100);
-  EXPECT_EQ(rate.per_second(), 10);
-  rate.add(12, 300);
-  EXPECT_EQ(rate.per_second(), 100);
+TEST(Terminal, ShowsAStepBackAfterARestore) {
+  Screen screen;
+  Terminal terminal({}, screen.output);
+  terminal.progress({"worker", 0}, {.step = 500, .last_step = 1000});
+  terminal.progress({"worker", 1}, {.step = 380});
+  terminal.progress({"worker", 0}, {.step = 400});
+  EXPECT_EQ(terminal.status(), "step 400/1000  0 tasks");
 }
 
 TEST(ReportTable, ShowsADashForATaskOutsideTheCluster) {

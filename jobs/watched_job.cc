@@ -35,6 +35,7 @@ JobRecord new_record(const JobSpec& spec, std::string id) {
   if (record.name.empty()) record.name = std::filesystem::path(spec.program.path).stem();
   record.command = spec.program.args;
   record.command.insert(record.command.begin(), spec.program.path);
+  record.host = host_name();
   record.cwd = std::filesystem::current_path(error);
   record.created = ::time(nullptr);
   record.controller = ::getpid();

@@ -9,6 +9,7 @@
 
 #include "jobs/job_controller.h"
 #include "jobs/job_shelf.h"
+#include "jobs/observers.h"
 #include "jobs/recorder.h"
 
 namespace capstan::jobs {

@@ -36,7 +36,7 @@ JobRecord newest(const JobShelf& shelf, const JobRecord& first) {
 }
 
 int decide(const JobSpec& spec, const Cluster& cluster, const JobRecord& first, Fd holder) {
-  JobShelf shelf(posix_files(), shelf_dir());
+  JobShelf shelf = users_shelf();
   const JobRecord record = newest(shelf, first);
   Fd notes = notes_file(record.log_dir);
   PollLoop loop;

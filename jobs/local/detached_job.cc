@@ -84,7 +84,7 @@ int start_holder(const JobSpec& spec, JobShelf& shelf, const JobRecord& record, 
 
 std::string run_detached(const JobSpec& spec, const DetachedOptions& options) {
   check(spec);
-  JobShelf shelf(posix_files(), shelf_dir());
+  JobShelf shelf = users_shelf();
   JobRecord record = new_record(spec, random_hex(kJobIdBytes));
   Belongings own{.alive = shelf.create(record.id)};
   record.detached = true;

@@ -116,7 +116,7 @@ void JobHolder::start_controller_later() {
 // taken for a second one, which would kill at once.
 void JobHolder::pass_on_the_stop() {
   try {
-    JobShelf(posix_files(), shelf_dir()).ask_to_stop(record_.id);
+    users_shelf().ask_to_stop(record_.id);
     asked_to_stop_ = false;
   } catch (const Error&) {  // by another signal, then
   }

@@ -32,7 +32,7 @@ LocalJob::LocalJob(PollLoop& loop, const JobSpec& spec, LocalOptions options, Jo
       platform_(
           loop_, spec,
           {.job_id = id_, .log_file = [this](const TaskId& task) { return logs_.file_for(task); }}),
-      shelf_(posix_files(), shelf_dir()),
+      shelf_(users_shelf()),
       recorded_(take_place(observer)),
       job_(recorded_ ? &shelf_ : nullptr, record_of(spec), spec, platform_.cluster(), platform_,
            loop_, observer, options_.controller) {

@@ -7,7 +7,7 @@
 #include <cerrno>
 
 #include "base/error.h"
-#include "jobs/local/status_json.h"
+#include "jobs/local/link_packets.h"
 
 namespace capstan::jobs {
 namespace {

@@ -6,8 +6,8 @@
 #include <future>
 
 #include "jobs/fake_platform.h"
+#include "jobs/local/link_packets.h"
 #include "jobs/local/pipes.h"
-#include "jobs/local/status_json.h"
 
 namespace capstan::jobs {
 namespace {

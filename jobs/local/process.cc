@@ -153,6 +153,12 @@ std::string task_mark(const std::string& job_id, const std::string& task) {
   return fmt::format("CAPSTAN_TASK_ID={}/{}", job_id, task);
 }
 
+int64_t resident_memory(int pid) {
+  std::ifstream file(fmt::format("/proc/{}/statm", pid));
+  int64_t size = 0, resident = 0;
+  return file >> size >> resident ? resident * sysconf(_SC_PAGESIZE) : 0;
+}
+
 std::vector<int> process_ids() {
   std::vector<int> ids;
   std::error_code ignored;  // processes come and go while we look

@@ -52,6 +52,9 @@ class Process {
 std::string job_mark(const std::string& job_id);
 std::string task_mark(const std::string& job_id, const std::string& task);
 
+// Bytes of memory that a process has now; 0: it is gone, or not ours to see.
+int64_t resident_memory(int pid);
+
 // Of all processes of this machine.
 std::vector<int> process_ids();
 

@@ -8,6 +8,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import time
 
 import pytest
 from processes import GETS_THE_SECRET, TALKS, processes_with, secret_files, shared_memory, wait_until
@@ -149,6 +150,73 @@ def test_training_goes_on_when_controllers_are_killed(detach, run_capstan, progr
     assert left == {f"capstan/jobs/{job}/{name}" for name in own}
 
 
+def children_of(pid):
+    found = []
+    for child in map(int, filter(str.isdigit, os.listdir("/proc"))):
+        try:
+            if parent_of(child) == pid:
+                found.append(child)
+        except OSError:
+            pass
+    return found
+
+
+def controllers_of(holder):
+    """Those that live: ours, and in the holder's own session, as its keeper is not."""
+
+    def is_one(pid):
+        try:
+            return is_ours(pid) and os.getsid(pid) == holder and state_of(pid) != "Z"
+        except OSError:
+            return False
+
+    return [pid for pid in children_of(holder) if is_one(pid)]
+
+
+COMES_BACK = """
+import json, os, signal
+task = json.loads(os.environ["TF_CONFIG"])["task"]
+if task == {"type": "worker", "index": 1}:
+    open("tries", "a").write("x")
+    if os.path.getsize("tries") < 3: os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+# In a writing, a start or a restart as well as between them.
+@pytest.mark.parametrize("kills", [6, pytest.param(50, marks=[pytest.mark.long, pytest.mark.timeout(600)])])
+def test_controllers_may_be_killed_at_any_moment(start, run_capstan, program, record, shelf, tmp_path, kills):
+    path = program(COMES_BACK + TRAINS)
+    starting = start("run", "--detach", "--restart", 9, "--ps", 1, "--workers", 2, path)
+
+    def holders():
+        return [pid for pid in processes_with(str(path)) if is_ours(pid) and os.getsid(pid) == pid and children_of(pid)]
+
+    wait_until(holders, "somebody holds the job")
+    (holder,) = holders()
+    chance = random.Random(7)
+    for i in range(kills):
+        wait_until(lambda: controllers_of(holder), "a controller decides", 30)
+        moment = time.monotonic() + (0 if i == 0 else chance.uniform(0, 0.3 if kills < 10 else 1.5))
+        while time.monotonic() < moment:
+            pass
+        for pid in controllers_of(holder):
+            os.kill(pid, signal.SIGKILL)
+    job = starting.communicate(timeout=60)[0].strip()
+
+    def all_run():
+        seen = tasks_of(record(job))
+        return [t["attempt"] for t in seen] == [1, 1, 3] and all(t["state"] == "running" and t["pid"] for t in seen)
+
+    wait_until(all_run, "worker/1 comes back twice", 60)
+    done = step_of(record(job))
+    wait_until(lambda: step_of(record(job)) > done, "training goes on")
+    tasks = [pid for pid in processes_with(str(path)) if not is_ours(pid)]
+    assert sorted(tasks) == sorted(task["pid"] for task in tasks_of(record(job)))
+    assert (tmp_path / "tries").read_text() == "xxx" and record(job)["state"]["restarts"] == 2
+    assert "stopped by capstan stop" in run_capstan("stop", job).stdout
+    assert processes_with(str(path)) == []
+
+
 def helpers(job, record, path):
     """The processes of ours, which have the program in their command line too."""
     group = {record(job)["holder"], record(job)["controller"]}
@@ -243,7 +311,7 @@ def test_nothing_outlives_the_holder(detach, run_capstan, program, record):
     os.kill(record(job)["holder"], signal.SIGKILL)
     wait_until(lambda: processes_with(str(path)) == [], "nothing is left")
     assert record(job)["reason"] == "whoever held the tasks of this job was killed"
-    assert "stopped" in run_capstan("status", job).stdout
+    assert "failed after" in run_capstan("status", job).stdout
 
 
 def test_holder_and_controller_killed_at_once_leave_a_job_that_can_be_stopped(detach, run_capstan, program, record):
