@@ -66,16 +66,18 @@ class FakePlatform : public Platform {
     if (status.attempt > 0 && !status.ended) doubled = true;
     status = {.task = spec.task, .attempt = attempt, .host = "h", .started_at = loop_.seconds()};
     history.push_back("start " + spec.task.name());
-    if (cannot_start) {
+    if (start_error) {
       status.ended = true;
       status.exit_code = 127;
       status.ended_at = loop_.seconds();
-      status.start_error = not_found("no such program");
+      status.start_error = start_error;
+    } else {
+      status.pid = ++last_pid_;
     }
   }
   void stop(const TaskId& task, StopHow how) override {
+    if (!runs(task)) return;
     TaskStatus& status = tasks.at(task);
-    if (status.ended) return;
     status.asked_to_stop = true;
     history.push_back((how == StopHow::kAsk ? "ask " : "kill ") + task.name());
     if (how == StopHow::kKill) {
@@ -118,8 +120,12 @@ class FakePlatform : public Platform {
     change(tasks.at(task).told);
     tell_change();
   }
+  // Told while no controller looked.
+  void step_unheard(const TaskId& task, int64_t step) {
+    if (runs(task)) tasks.at(task).told.progress.step = step;
+  }
   void step(const TaskId& task, int64_t step) {
-    tell(task, [&](TaskTold& told) { told.progress.step = step; });
+    step_unheard(task, step);
     if (watcher_) watcher_->progress(task, {.step = step});
   }
   void forget(const TaskId& task) {
@@ -129,9 +135,9 @@ class FakePlatform : public Platform {
 
   std::map<TaskId, TaskStatus> tasks;
   std::vector<std::string> history;
-  bool obedient = true;  // ends with code 0 when asked to stop
-  bool cannot_start = false;
-  bool doubled = false;  // two of one task: never
+  bool obedient = true;              // ends with code 0 when asked to stop
+  std::optional<Error> start_error;  // of whatever is started from now on
+  bool doubled = false;              // two of one task: never
   int cleaned = 0;
 
  private:
@@ -143,6 +149,7 @@ class FakePlatform : public Platform {
 
   FakeLoop& loop_;
   PlatformWatcher* watcher_ = nullptr;
+  int last_pid_ = 0;
 };
 
 // Keeps what it is told as text, as in "started ps/0".

@@ -53,6 +53,8 @@ JobController::JobController(JobSpec spec, const Cluster& cluster, Platform& pla
   }
   seen_.resize(state_.tasks.size());
   killed_.resize(state_.tasks.size());
+  known_.resize(state_.tasks.size());
+  saved_stop_ = state_.stop.has_value();
   platform_.watch(this);
 }
 
@@ -117,11 +119,17 @@ void JobController::reconcile() {
   look();
   resume_a_stop();
   keep_deadline();
+  forgive_whom_the_chief_left();
   look_for_the_end();
   look_for_a_chief();
   act();
   auto left = [&](size_t i) { return !state_.tasks[i].done(); };
   any(left) ? wake_for_the_next_moment() : finish();
+  tell_change();
+}
+
+void JobController::tell_change() {
+  saved_stop_ = state_.stop.has_value();
   if (std::exchange(dirty_, false) && on_change_) on_change_();
 }
 

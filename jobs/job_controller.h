@@ -51,7 +51,8 @@ class JobController : private PlatformWatcher {
   void abandon(std::string reason);
   // For a signal: the first one stops in order, a second one at once.
   void interrupt(std::string_view name, int exit_code);
-  // Called after state() has changed.
+  // Called after state() has changed; before anything is done about a stop, so that whoever comes
+  // after us knows why tasks are being stopped.
   void on_change(std::function<void()> changed) { on_change_ = std::move(changed); }
 
   bool done() const { return state_.done(); }
@@ -67,6 +68,8 @@ class JobController : private PlatformWatcher {
   void reconcile();
   void look();
   void see(size_t i);
+  void start_again(size_t i);
+  void tell_change();
   void begin(size_t i);
   void end(size_t i);
   void lose(size_t i);
@@ -78,6 +81,7 @@ class JobController : private PlatformWatcher {
   void keep_deadline();
   void look_for_the_end();
   void look_for_a_chief();
+  void forgive_whom_the_chief_left();
   void act();
   void start_waiting();
   void stop_all();
@@ -120,10 +124,11 @@ class JobController : private PlatformWatcher {
   std::vector<Role> roles_;
   std::vector<TaskStatus> seen_;
   std::vector<bool> killed_;
+  std::vector<bool> known_;  // this controller has seen it on the platform
   double now_ = 0;
   double chiefless_ = 0;  // since when all trainers wait for a chief; 0: they do not
   bool signalled_ = false, said_waiting_ = false, said_standing_ = false;
-  bool scheduled_ = false, dirty_ = false;
+  bool scheduled_ = false, dirty_ = false, saved_stop_ = false;
   Loop::TimerId timer_ = 0;
   std::shared_ptr<bool> alive_;  // false once we are gone: a posted reconcile finds nobody
 };

@@ -29,6 +29,8 @@ void JobController::start_waiting() {
 }
 
 void JobController::stop_all() {
+  // The tasks that we ask to stop would not tell the next controller why.
+  if (!saved_stop_) tell_change();
   drop_waiting();
   auto others = [&](size_t i) { return !is(i, Role::kServer); };
   auto run = [&](size_t i) { return others(i) && running(i); };

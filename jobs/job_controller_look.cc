@@ -22,9 +22,11 @@ void JobController::look() {
     auto found = std::ranges::find(list, state_.tasks[i].task, &TaskStatus::task);
     if (found != list.end()) {
       seen_[i] = std::move(*found);
+      known_[i] = true;
       see(i);
     } else if (running(i)) {
-      lose(i);
+      // What another controller asked for may not have come to be; a process would have its id.
+      known_[i] || state_.tasks[i].pid != 0 ? lose(i) : start_again(i);
     }
   }
 }
@@ -34,12 +36,24 @@ void JobController::see(size_t i) {
   const TaskStatus& status = seen_[i];
   const bool is_next = status.attempt == task.attempt && task.state == TaskState::kWaiting;
   if (is_next || (status.attempt > task.attempt && !task.done())) begin(i);
+  if (status.attempt < task.attempt && running(i) && status.ended) start_again(i);
   if (status.attempt != task.attempt || !running(i)) return;
   if (status.port != 0) task.port = status.port;
   dirty_ |= task.pid != status.pid;
   task.pid = status.pid;
   task.started = status.started_at;
+  // It may have gone on while nobody listened. Nothing told is no step back.
+  const Progress& told = status.told.progress;
+  if (told != Progress() && told != task.progress) progress(task.task, told);
   if (status.ended) end(i);
+}
+
+// The controller before us had it started, and that was lost on the way.
+void JobController::start_again(size_t i) {
+  TaskReport& task = state_.tasks[i];
+  task.state = TaskState::kWaiting;
+  task.start_at = 0;
+  dirty_ = true;
 }
 
 void JobController::begin(size_t i) {
@@ -106,7 +120,8 @@ void JobController::fail(size_t i) {
   task.state = TaskState::kFailed;
   const bool begun = !seen_[i].start_error;
   if (begun) observer_.ended(task);
-  stop_because({.at = now_ + (begun ? kSettle : 0), .at_once = !begun});
+  const bool never_begun = !begun && task.attempts.empty();
+  stop_because({.at = now_ + (begun ? kSettle : 0), .at_once = never_begun});
 }
 
 }  // namespace capstan::jobs

@@ -79,6 +79,24 @@ void JobController::look_for_the_end() {
   }
 }
 
+// Where the chief decides, and it ended well, those whom it left behind may fail of that.
+void JobController::forgive_whom_the_chief_left() {
+  if (spec_.success != SuccessRule::kChief || stopping()) return;
+  const TaskReport& chief = state_.tasks[lead()];
+  const bool by_failure = state_.stop && state_.stop->exit_code == 0;
+  if (!by_failure || !chief.success()) return;
+  auto failed = [&](size_t i) { return state_.tasks[i].state == TaskState::kFailed; };
+  auto left = [&](size_t i) {
+    return is(i, Role::kTrainer) && state_.tasks[i].failed_at >= chief.ended;
+  };
+  if (any([&](size_t i) { return failed(i) && !left(i); })) return;
+  for (size_t i = 0; i < state_.tasks.size(); ++i) {
+    if (failed(i)) state_.tasks[i].state = TaskState::kStopped;
+  }
+  state_.stop.reset();
+  dirty_ = true;
+}
+
 // Where everybody waits for a chief none of them is one, and nobody else will be.
 void JobController::look_for_a_chief() {
   auto waits = [&](size_t i) { return waits_for_a_chief(i); };
@@ -166,9 +184,13 @@ JobReport JobController::report() const {
         !report.cause || report.tasks[i].failed_at < report.tasks[*report.cause].failed_at;
     if (first) report.cause = i;
   }
-  if (state_.stop) report.reason = state_.stop->text;
-  if (state_.stop) report.exit_code = state_.stop->exit_code;
-  if (report.cause && report.exit_code == 0) {
+  // What fails after somebody stopped the job is no cause of its end.
+  if (state_.stop && state_.stop->exit_code != 0) {
+    report.reason = state_.stop->text;
+    report.exit_code = state_.stop->exit_code;
+    report.cause.reset();
+  }
+  if (report.cause) {
     report.exit_code = report.tasks[*report.cause].exit_code;
     report.reason = reason_of(*report.cause);
     report.last_lines = platform_.last_lines(report.tasks[*report.cause].task);

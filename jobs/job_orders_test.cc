@@ -15,6 +15,56 @@ constexpr int kJobs = 10'000;
 constexpr int kEvents = 40;
 constexpr int kRoundsToEnd = 60;
 
+// What a controller sees of a platform in another process: what it asks for is in its list at once,
+// comes to be later, and may be lost with it.
+class Link final : public Platform {
+ public:
+  explicit Link(FakePlatform& platform) : platform_(platform) {}
+
+  void watch(PlatformWatcher* watcher) override {
+    watcher_ = watcher;
+    platform_.watch(watcher);
+  }
+  void start(const TaskSpec& spec, int attempt) override {
+    asked_[spec.task] = {.task = spec.task, .attempt = attempt};
+    requests_.push_back([this, spec, attempt] { platform_.start(spec, attempt); });
+  }
+  void stop(const TaskId& task, StopHow how) override {
+    if (auto found = asked_.find(task); found != asked_.end()) found->second.asked_to_stop = true;
+    requests_.push_back([this, task, how] { platform_.stop(task, how); });
+  }
+  std::vector<TaskStatus> list() const override {
+    std::map<TaskId, TaskStatus> all = platform_.tasks;
+    for (const auto& [task, status] : asked_) {
+      TaskStatus& seen = all[task];
+      if (seen.attempt < status.attempt) seen = status;
+      if (seen.attempt == status.attempt) seen.asked_to_stop |= status.asked_to_stop;
+    }
+    std::vector<TaskStatus> list;
+    for (const auto& [task, status] : all) list.push_back(status);
+    return list;
+  }
+  std::vector<std::string> last_lines(const TaskId&) const override { return {}; }
+  void clean_up() override { platform_.clean_up(); }
+
+  void deliver() {
+    std::vector<std::function<void()>> requests;
+    requests.swap(requests_);
+    for (auto& request : requests) request();
+    for (const auto& [task, status] : platform_.tasks) {
+      auto found = asked_.find(task);
+      if (found != asked_.end() && found->second.attempt <= status.attempt) asked_.erase(found);
+    }
+    if (!requests.empty()) watcher_->changed();
+  }
+
+ private:
+  FakePlatform& platform_;
+  PlatformWatcher* watcher_ = nullptr;
+  std::map<TaskId, TaskStatus> asked_;
+  std::vector<std::function<void()>> requests_;
+};
+
 class RandomJob {
  public:
   explicit RandomJob(unsigned seed) : random_(seed), platform_(loop_) {
@@ -36,9 +86,12 @@ class RandomJob {
     for (int i = 0; i < kEvents; ++i) {
       happen();
       loop_.run_posted();
+      if (below(3) > 0) deliver();
       loop_.advance(below(4) == 0 ? below(100) / 10.0 : below(100) / 1000.0);
     }
     for (int i = 0; i < kRoundsToEnd && !controller_->done(); ++i) {
+      platform_.start_error.reset();
+      deliver();
       for (const TaskId& task : tasks_) {
         if (role_of(task.job) != Role::kServer) platform_.end(task, 0);
       }
@@ -64,10 +117,16 @@ class RandomJob {
  private:
   int below(int limit) { return int(random_() % unsigned(limit)); }
 
+  void deliver() {
+    link_->deliver();
+    loop_.run_posted();
+  }
+
   void begin(JobState state) {
     controller_.reset();
-    controller_ = std::make_unique<JobController>(spec_, Cluster(), platform_, loop_, notes_,
-                                                  std::move(state));
+    link_ = std::make_unique<Link>(platform_);
+    controller_ =
+        std::make_unique<JobController>(spec_, Cluster(), *link_, loop_, notes_, std::move(state));
     controller_->on_change([this] {
       saved_.push_back(controller_->state());
       if (saved_.size() > 2) saved_.erase(saved_.begin());
@@ -79,13 +138,14 @@ class RandomJob {
   void replace_controller() {
     if (controller_->done()) return;
     if (below(3) == 0 && saved_.size() > 1) saved_.pop_back();
+    if (below(3) > 0) link_->deliver();
     begin(saved_.back());
   }
 
   void happen() {
     const TaskId& task = tasks_[size_t(below(int(tasks_.size())))];
     constexpr const char* kCodes[] = {"Unavailable", "Aborted", "Internal", "InvalidArgument"};
-    switch (below(14)) {
+    switch (below(16)) {
       case 0: return platform_.end(task, 0);
       case 1: return platform_.end(task, 1 + below(5));
       case 2: return platform_.end(task, 137, 9);
@@ -99,8 +159,16 @@ class RandomJob {
       case 9: return below(8) == 0 ? controller_->stop("asked", 143) : void();
       case 10: return below(8) == 0 ? controller_->interrupt("Ctrl-C", 130) : void();
       case 11: return below(4) == 0 && platform_.runs(task) ? platform_.forget(task) : void();
+      case 12: return refuse_to_start();
+      case 13: return platform_.step_unheard(task, below(100));
       default: return replace_controller();
     }
+  }
+
+  void refuse_to_start() {
+    platform_.start_error.reset();
+    if (below(4) == 0) platform_.start_error = not_found("no such program");
+    if (below(4) == 0) platform_.start_error = resource_exhausted("no room");
   }
 
   // As the platform saw it, among the last attempts of all tasks.
@@ -133,6 +201,7 @@ class RandomJob {
   JobSpec spec_;
   std::vector<TaskId> tasks_;
   std::vector<JobState> saved_;
+  std::unique_ptr<Link> link_;
   std::unique_ptr<JobController> controller_;
 };
 

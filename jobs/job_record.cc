@@ -1,5 +1,7 @@
 #include "jobs/job_record.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
@@ -56,7 +58,7 @@ Json json_of(const TaskReport& task) {
           {"peak_memory", task.peak_memory},
           {"memory_limit", task.memory_limit},
           {"error", cut(task.error, kLongestText)},
-          {"error_code", task.error_code},
+          {"error_code", cut(task.error_code, kLongestLine)},
           {"started", task.started},
           {"ended", task.ended},
           {"failed_at", task.failed_at},
@@ -65,7 +67,8 @@ Json json_of(const TaskReport& task) {
           {"attempts", attempts},
           {"step", task.progress.step},
           {"loss", number(task.progress.loss)},
-          {"last_step", task.progress.last_step}};
+          {"last_step", task.progress.last_step},
+          {"steps_per_second", task.steps_per_second}};
 }
 
 Json json_of(const JobState& state) {
@@ -130,6 +133,7 @@ TaskReport task_of(const Json& json) {
   for (const Json& attempt : json.at("attempts")) task.attempts.push_back(attempt_of(attempt));
   task.progress = {whole_at<int64_t>(json, "step"), number_of(json.at("loss")),
                    whole_at<int64_t>(json, "last_step")};
+  if (json.contains("steps_per_second")) task.steps_per_second = json.at("steps_per_second");
   return task;
 }
 
@@ -152,6 +156,7 @@ JobRecord record_of(const Json& json) {
   JobRecord record{.id = json.at("id"), .name = json.at("name"), .command = json.at("command")};
   record.cwd = json.at("cwd");
   record.log_dir = json.at("log_dir");
+  if (json.contains("host")) record.host = json.at("host");
   record.created = whole_at<int64_t>(json, "created", 0);
   record.detached = json.at("detached");
   record.controller = whole_at(json, "controller", 0);
@@ -175,6 +180,12 @@ const TaskReport* JobRecord::task(const TaskId& id) const {
   return found == state.tasks.end() ? nullptr : &*found;
 }
 
+std::string host_name() {
+  char name[256] = "";
+  gethostname(name, sizeof name - 1);
+  return name;
+}
+
 Progress progress_of(const JobRecord& record) {
   Progress furthest;
   for (const TaskReport& task : record.state.tasks) {
@@ -190,6 +201,7 @@ std::string to_json(const JobRecord& record) {
                {"id", record.id},
                {"name", cut(record.name, kLongestLine)},
                {"command", lines(record.command, kMostArguments)},
+               {"host", cut(record.host, kLongestLine)},
                {"cwd", record.cwd},
                {"log_dir", record.log_dir},
                {"created", record.created},

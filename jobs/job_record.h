@@ -23,6 +23,7 @@ struct JobRecord {
   std::string id;
   std::string name;
   std::vector<std::string> command;  // the program and its arguments
+  std::string host;                  // where it runs, by name; empty: not known
   std::string cwd;
   std::string log_dir;    // empty: none are kept
   int64_t created = 0;    // seconds since 1970
@@ -44,6 +45,9 @@ struct JobRecord {
   double wall(double time) const { return double(created) + (time - state.started); }
   const TaskReport* task(const TaskId& id) const;
 };
+
+// Of this machine.
+std::string host_name();
 
 // The furthest that any task has come.
 Progress progress_of(const JobRecord& record);

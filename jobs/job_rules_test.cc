@@ -34,14 +34,39 @@ struct Rule {
   const char* options;  // "restart 3; timeout 10; success chief; passing; never; ps-never; broken;
                         // evaluator waits; memory"
   // end TASK CODE; signal TASK N; error TASK CODE [message]; serves|trained|lost TASK;
-  // memory TASK HAD; waits TASK WHOM; goes-on TASK; step TASK N; +SECONDS; stop; ctrl-c; stubborn
+  // memory TASK HAD; waits TASK WHOM; goes-on TASK; step|unheard TASK N; +SECONDS; stop; ctrl-c;
+  // stubborn; vanishes (the program); no-room (to start anything); room
   const char* events;
-  // exit N; runs; TASK STATE; TASK attempt N; cause TASK; says TEXT; did ACTION; not ACTION;
-  // order ACTION < ACTION
+  // exit N; runs; TASK STATE; TASK attempt N; cause TASK|nobody; says TEXT; did ACTION; not ACTION;
+  // once ACTION; order ACTION < ACTION
   const char* expected;
 };
 
 constexpr int64_t kMemory = 1 << 20;
+
+void set(JobSpec& spec, const std::vector<std::string>& words) {
+  if (words[0] == "restart") {
+    spec.restarts = std::stoi(words[1]);
+  } else if (words[0] == "timeout") {
+    spec.timeout_seconds = std::stod(words[1]);
+  } else if (words[0] == "success") {
+    spec.success = SuccessRule::kChief;
+  } else if (words[0] == "passing") {
+    spec.restart = RestartPolicy::kPassing;
+  } else if (words[0] == "never") {
+    spec.restart = RestartPolicy::kNever;
+  } else if (words[0] == "ps-never") {
+    spec.adjust = [](const Cluster&, TaskSpec& task) {
+      if (task.task.job == "ps") task.restart = RestartPolicy::kNever;
+    };
+  } else if (words[0] == "evaluator") {
+    spec.wait_for_evaluator = true;
+  } else if (words[0] == "memory") {
+    spec.memory = {{"", kMemory}};
+  } else if (words[0] != "broken") {
+    ADD_FAILURE() << "no such option: " << words[0];
+  }
+}
 
 JobSpec spec_of(const Rule& rule) {
   JobSpec spec;
@@ -50,28 +75,14 @@ JobSpec spec_of(const Rule& rule) {
     auto words = split(group, ' ');
     spec.groups.push_back({words[0], std::stoi(words[1])});
   }
-  for (const std::string& option : split(rule.options, ';')) {
-    auto words = split(option, ' ');
-    if (words[0] == "restart") spec.restarts = std::stoi(words[1]);
-    if (words[0] == "timeout") spec.timeout_seconds = std::stod(words[1]);
-    if (words[0] == "success") spec.success = SuccessRule::kChief;
-    if (words[0] == "passing") spec.restart = RestartPolicy::kPassing;
-    if (words[0] == "never") spec.restart = RestartPolicy::kNever;
-    if (words[0] == "ps-never") {
-      spec.adjust = [](const Cluster&, TaskSpec& task) {
-        if (task.task.job == "ps") task.restart = RestartPolicy::kNever;
-      };
-    }
-    if (words[0] == "evaluator") spec.wait_for_evaluator = true;
-    if (words[0] == "memory") spec.memory = {{"", kMemory}};
-  }
+  for (const std::string& option : split(rule.options, ';')) set(spec, split(option, ' '));
   return spec;
 }
 
 class Play {
  public:
   explicit Play(const Rule& rule) : spec_(spec_of(rule)), platform_(loop_) {
-    platform_.cannot_start = std::string_view(rule.options) == "broken";
+    if (std::string_view(rule.options) == "broken") to_the_job("vanishes");
   }
 
   // As if the process had been killed, and another one had read its record.
@@ -113,8 +124,9 @@ class Play {
       const bool said = notes_.has(rest) || report.reason.find(rest) != std::string::npos;
       return said ? "" : fmt::format("said {}; {}", fmt::join(notes_.all, "; "), report.reason);
     }
-    if (words[0] == "did") return index_of(rest) < platform_.history.size() ? "" : history();
-    if (words[0] == "not") return index_of(rest) < platform_.history.size() ? history() : "";
+    if (words[0] == "did") return times(rest) > 0 ? "" : history();
+    if (words[0] == "not") return times(rest) == 0 ? "" : history();
+    if (words[0] == "once") return times(rest) == 1 ? "" : history();
     if (words[0] == "order") {
       const size_t at = rest.find(" < ");
       return index_of(rest.substr(0, at)) < index_of(rest.substr(at + 3)) ? "" : history();
@@ -126,30 +138,59 @@ class Play {
 
  private:
   void to_the_job(const std::string& what) {
-    if (what == "stop") controller_->stop("stopped on request", 143);
-    if (what == "ctrl-c") controller_->interrupt("Ctrl-C", 130);
-    if (what == "stubborn") platform_.obedient = false;
+    if (what == "stop") {
+      controller_->stop("stopped on request", 143);
+    } else if (what == "ctrl-c") {
+      controller_->interrupt("Ctrl-C", 130);
+    } else if (what == "stubborn") {
+      platform_.obedient = false;
+    } else if (what == "vanishes") {
+      platform_.start_error = not_found("no such program");
+    } else if (what == "no-room") {
+      platform_.start_error = resource_exhausted("fork: no room");
+    } else if (what == "room") {
+      platform_.start_error.reset();
+    } else {
+      ADD_FAILURE() << "no such event: " << what;
+    }
   }
 
   void to_a_task(const TaskId& task, const std::vector<std::string>& words) {
     const std::string& what = words[0];
-    if (what == "end") platform_.end(task, std::stoi(words[2]));
-    if (what == "signal") platform_.end(task, 128 + std::stoi(words[2]), std::stoi(words[2]));
-    if (what == "error") platform_.error(task, words[2], words.size() > 3 ? words[3] : "m");
-    if (what == "memory") {
-      TaskSpec spec{.task = task, .memory_limit = kMemory};
-      auto error = over_memory(spec, std::stoll(words[2]), loop_.seconds());
-      platform_.tell(task, [&](TaskTold& told) { told.error = error; });
-      platform_.end(task, 137, 9);
-    }
-    if (what == "serves") platform_.tell(task, [](TaskTold& t) { t.serves = true; });
-    if (what == "trained") platform_.tell(task, [](TaskTold& t) { t.serves = t.trained = true; });
-    if (what == "waits") platform_.tell(task, [&](TaskTold& t) { t.waits_for = words[2]; });
-    if (what == "goes-on") platform_.tell(task, [&](TaskTold& t) { t.waits_for = ""; });
-    if (what == "step") platform_.step(task, std::stoi(words[2]));
-    if (what == "lost") platform_.forget(task);
+    expect_known(task);
+    if (what == "end") return platform_.end(task, std::stoi(words[2]));
+    if (what == "signal")
+      return platform_.end(task, 128 + std::stoi(words[2]), std::stoi(words[2]));
+    if (what == "error") return platform_.error(task, words[2], words.size() > 3 ? words[3] : "m");
+    if (what == "serves") return platform_.tell(task, [](TaskTold& t) { t.serves = true; });
+    if (what == "trained")
+      return platform_.tell(task, [](TaskTold& t) { t.serves = t.trained = true; });
+    if (what == "waits") return platform_.tell(task, [&](TaskTold& t) { t.waits_for = words[2]; });
+    if (what == "goes-on") return platform_.tell(task, [&](TaskTold& t) { t.waits_for = ""; });
+    if (what == "step") return platform_.step(task, std::stoi(words[2]));
+    if (what == "unheard") return platform_.step_unheard(task, std::stoi(words[2]));
+    if (what == "lost") return platform_.forget(task);
+    if (what == "memory") return run_out(task, std::stoll(words[2]));
+    ADD_FAILURE() << "no such event: " << what;
   }
 
+  void run_out(const TaskId& task, int64_t had) {
+    const TaskSpec spec{.task = task, .memory_limit = kMemory};
+    const TaskError error = over_memory(spec, had, loop_.seconds());
+    platform_.tell(task, [&](TaskTold& told) { told.error = error; });
+    platform_.end(task, 137, 9);
+  }
+
+  // A row about a task that the job does not have would say nothing.
+  void expect_known(const TaskId& task) const {
+    const std::vector<TaskId> all = tasks_of(spec_);
+    EXPECT_NE(std::ranges::find(all, task), all.end()) << "no such task: " << task.name();
+  }
+
+  std::ptrdiff_t times(const std::string& action) const {
+    expect_known(task_of(action.substr(action.find(' ') + 1)));
+    return std::ranges::count(platform_.history, action);
+  }
   size_t index_of(const std::string& action) const {
     return size_t(std::ranges::find(platform_.history, action) - platform_.history.begin());
   }
@@ -238,6 +279,17 @@ const Rule kRules[] = {
      "runs"},
     {"Where the chief decides its failure still fails the job", "chief 1; worker 1",
      "success chief", "end chief/0 3; +1", "exit 3; cause chief/0; worker/0 stopped"},
+    {"Whom the chief left behind may fail of that", "ps 1; chief 1; worker 2", "success chief",
+     "end chief/0 0; +2; error worker/0 Unavailable; end worker/0 1; +2; end worker/1 3; +10",
+     "exit 0; worker/0 stopped; worker/1 stopped; chief/0 good; cause nobody"},
+    {"Who notices that the chief leaves before we see its end is left behind, too",
+     "worker 1; chief 1", "success chief",
+     "error worker/0 Unavailable; end worker/0 1; +0.1; end chief/0 0; +1",
+     "exit 0; worker/0 stopped; cause nobody"},
+    {"A worker that failed before the chief ended fails the job", "chief 1; worker 1",
+     "success chief", "end worker/0 3; +0.1; end chief/0 0; +1", "exit 3; cause worker/0"},
+    {"A server that fails after the chief ended fails the job", "ps 1; chief 1", "success chief",
+     "end chief/0 0; end ps/0 3; +1", "exit 3; cause ps/0"},
     // Failures and their order.
     {"A failed worker ends the job with its code", "ps 1; worker 2", "", "end worker/1 7; +1",
      "exit 7; cause worker/1; worker/0 stopped; ps/0 stopped; says worker/1 failed first, with "
@@ -303,7 +355,10 @@ const Rule kRules[] = {
     {"A stop of a standing job ends it", "ps 1; worker 1", "",
      "serves ps/0; serves worker/0; +10; stop", "exit 143; worker/0 stopped; ps/0 stopped"},
     {"A stop while a task waits to come back ends the job", "ps 1; worker 1", "restart 3",
-     "signal worker/0 9; stop", "exit 143; worker/0 stopped; not start worker/1"},
+     "signal worker/0 9; stop",
+     "exit 143; worker/0 stopped; once start worker/0; not ask worker/0"},
+    {"What fails while a job is being stopped is not its cause", "ps 1; worker 1", "",
+     "stubborn; stop; end ps/0 3; +6", "exit 143; ps/0 failed; cause nobody"},
     // Deadlines.
     {"A deadline ends the job with 124", "ps 1; worker 1", "timeout 10", "+9.9; +0.2",
      "exit 124; says not done after 10 s"},
@@ -367,6 +422,16 @@ const Rule kRules[] = {
     {"The same own error after further steps is tried again", "worker 1", "restart 9",
      "step worker/0 5; end worker/0 1; +1.1; step worker/0 9; end worker/0 1; +2.1",
      "runs; worker/0 attempt 3"},
+    {"Steps that nobody heard of count", "worker 1", "restart 9",
+     "step worker/0 5; end worker/0 1; +1.1; unheard worker/0 900; end worker/0 1; +2.1",
+     "runs; worker/0 attempt 3"},
+    {"A lack of room to start is tried again", "ps 1; worker 1", "restart 3",
+     "signal worker/0 9; no-room; +1.1; room; +2.1", "runs; worker/0 running; worker/0 attempt 3"},
+    {"A program that vanishes before it comes back ends the job in order", "ps 1; worker 1",
+     "restart 3", "stubborn; vanishes; signal worker/0 9; +1.1; +1",
+     "runs; worker/0 failed; did ask ps/0; not kill ps/0"},
+    {"A program that vanished is the cause", "ps 1; worker 1", "restart 3",
+     "vanishes; signal worker/0 9; +1.1", "exit 127; cause worker/0; ps/0 stopped"},
     {"Nothing comes back after the training", "ps 1; worker 1", "restart 3",
      "end worker/0 0; signal ps/0 9; +1", "exit 137; cause ps/0"},
     {"A server that waits to come back when the training ends is let go", "ps 1; worker 1",
@@ -400,6 +465,40 @@ INSTANTIATE_TEST_SUITE_P(Table, JobRules,
                                name, [](char c) { return !std::isalnum(c); }, '_');
                            return name + (std::get<1>(info.param) ? "_over_many_controllers" : "");
                          });
+
+// Looks at what a successor would read when somebody is asked to stop.
+class Suspicious final : public FakePlatform {
+ public:
+  using FakePlatform::FakePlatform;
+  void stop(const TaskId& task, StopHow how) override {
+    ++asked;
+    EXPECT_TRUE(saved.stop);
+    FakePlatform::stop(task, how);
+  }
+  JobState saved;
+  int asked = 0;
+};
+
+TEST(JobController, SavesWhyItStopsBeforeItStopsAnybody) {
+  for (bool vanishes : {false, true}) {
+    FakeLoop loop;
+    Suspicious platform(loop);
+    Notes notes;
+    JobSpec spec{.groups = {{"ps", 1}, {"worker", 1}}, .program = {.path = "p"}};
+    spec.timeout_seconds = 10;
+    spec.restarts = 1;
+    JobController controller(spec, {}, platform, loop, notes);
+    controller.on_change([&] { platform.saved = controller.state(); });
+    controller.start();
+    if (vanishes) {
+      platform.start_error = not_found("no such program");
+      platform.end({"worker", 0}, 137, 9);
+    }
+    loop.advance(11);
+    EXPECT_GE(platform.asked, 1);
+    EXPECT_EQ(controller.report().exit_code, vanishes ? 127 : 124);
+  }
+}
 
 }  // namespace
 }  // namespace capstan::jobs

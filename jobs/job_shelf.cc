@@ -29,12 +29,16 @@ bool is_id(const std::string& name) {
   return !name.empty() && name.find_first_not_of("0123456789abcdef") == std::string::npos;
 }
 
+// What others remove while we count has no bytes.
 uint64_t bytes_below(Files& files, const std::string& dir) {
   uint64_t bytes = 0;
-  for (const std::string& name : files.list(dir)) {
-    const std::string path = join_path(dir, name);
-    const auto info = files.stat(path);
-    if (info) bytes += info->is_dir ? bytes_below(files, path) : info->size;
+  try {
+    for (const std::string& name : files.list(dir)) {
+      const std::string path = join_path(dir, name);
+      const auto info = files.stat(path);
+      if (info) bytes += info->is_dir ? bytes_below(files, path) : info->size;
+    }
+  } catch (const Error&) {
   }
   return bytes;
 }
@@ -52,15 +56,19 @@ std::string listed(const std::vector<ShelvedJob>& jobs) {
 
 std::string ShelvedJob::state() const {
   if (!record) return "unreadable";
-  if (!record->done()) return alive ? "running" : "lost";
+  if (!record->done()) return alive ? "running" : elsewhere ? "elsewhere" : "lost";
   if (record->exit_code == 0) return "succeeded";
-  return record->cause.empty() ? "stopped" : "failed";
+  const auto& stop = record->state.stop;
+  const bool asked = record->cause.empty() && stop && stop->exit_code > kExitSignalBase;
+  return asked ? "stopped" : "failed";
 }
 
 std::string shelf_dir() {
   const std::string state = state_dir_from_environment();
   return state.empty() ? "" : join_path(state, "jobs");
 }
+
+JobShelf users_shelf() { return {posix_files(), shelf_dir()}; }
 
 JobShelf::JobShelf(Files& files, std::string dir, ShelfLimits limits)
     : files_(files), dir_(std::move(dir)), limits_(limits) {}
@@ -87,6 +95,7 @@ ShelvedJob JobShelf::look_at(const std::string& id) const {
   job.alive = alive(id);
   try {
     job.record = read(id);
+    job.elsewhere = !job.record->host.empty() && job.record->host != host_name();
   } catch (const Error& error) {
     job.problem = error.message();
   }
@@ -166,15 +175,52 @@ bool JobShelf::just_begun(const ShelvedJob& job) const {
   return info && info->modified_ns / 1'000'000'000 + kBeginning > ::time(nullptr);
 }
 
+// On the wall's clock; of one that has no end, when it last changed.
+double JobShelf::ended_at(const ShelvedJob& job) const {
+  if (job.record && job.record->done()) return job.record->wall(job.record->state.ended);
+  const auto record = files_.stat(join_path(folder(job.id), kRecord));
+  const auto info = record ? record : files_.stat(folder(job.id));
+  return info ? double(info->modified_ns) / 1e9 : 0;
+}
+
+std::vector<std::string> JobShelf::ended_last_first() const {
+  std::vector<std::pair<double, std::string>> ended;
+  for (const ShelvedJob& job : list()) {
+    if (job.over() && !just_begun(job)) ended.emplace_back(ended_at(job), job.id);
+  }
+  std::ranges::stable_sort(ended, std::greater<>(), &std::pair<double, std::string>::first);
+  std::vector<std::string> ids;
+  for (auto& [time, id] : ended) ids.push_back(std::move(id));
+  return ids;
+}
+
+uint64_t JobShelf::bytes_of(const std::string& id) const { return bytes_below(files_, folder(id)); }
+
+void JobShelf::remove_if_dead(const std::string& id) {
+  if (!alive(id)) remove(id);
+}
+
 void JobShelf::prune() {
   if (files_.list(dir_).size() <= limits_.jobs && bytes_below(files_, dir_) <= limits_.bytes)
     return;
   size_t kept = 0;
   uint64_t bytes = 0;
-  for (const ShelvedJob& job : list()) {
-    if (job.alive || just_begun(job)) continue;
-    bytes += bytes_below(files_, folder(job.id));
-    if (++kept > limits_.jobs || bytes > limits_.bytes) remove(job.id);
+  for (const std::string& id : ended_last_first()) {
+    if (kept == limits_.jobs) {
+      remove_if_dead(id);
+      continue;
+    }
+    uint64_t size = bytes_of(id);
+    if (bytes + size > limits_.bytes) {
+      files_.remove_all(log_folder(id));
+      size = bytes_of(id);
+    }
+    if (bytes + size > limits_.bytes) {
+      remove_if_dead(id);
+      continue;
+    }
+    bytes += size;
+    ++kept;
   }
 }
 

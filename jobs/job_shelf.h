@@ -16,12 +16,16 @@ namespace capstan::jobs {
 struct ShelvedJob {
   std::string id;
   std::optional<JobRecord> record;
-  std::string problem;  // why there is no record: damaged, of another version
-  bool alive = false;   // somebody looks after it now
+  std::string problem;     // why there is no record: damaged, of another version
+  bool alive = false;      // somebody looks after it now
+  bool elsewhere = false;  // on another machine that has the same home
 
-  // "running", "succeeded", "failed", "stopped", "lost" (nobody looks after it, and it has not
-  // ended) or "unreadable".
+  // "running", "succeeded", "failed", "stopped" (somebody asked for that), "lost" (nobody looks
+  // after it, and it has not ended), "elsewhere" (the same, as far as can be seen from this
+  // machine) or "unreadable".
   std::string state() const;
+  // Nobody who could still write to it is left.
+  bool over() const { return !alive && !(elsewhere && record && !record->done()); }
 };
 
 struct ShelfLimits {
@@ -29,7 +33,7 @@ struct ShelfLimits {
   uint64_t bytes = 256 * 1024 * 1024;  // of theirs, logs included
 };
 
-// Where the jobs of this user lie; empty without a home.
+// Where the jobs of this user lie; empty without a home. users_shelf() is there.
 std::string shelf_dir();
 
 class JobShelf {
@@ -53,7 +57,8 @@ class JobShelf {
   void ask_to_stop(const std::string& id);
   bool asked_to_stop(const std::string& id) const;
   void remove(const std::string& id);
-  // Removes the oldest that have ended, down to the limits.
+  // Removes the jobs that ended first, down to the limits. Of one that is too large the logs go,
+  // and the record stays.
   void prune();
 
   std::string folder(const std::string& id) const;
@@ -62,10 +67,16 @@ class JobShelf {
  private:
   ShelvedJob look_at(const std::string& id) const;
   bool just_begun(const ShelvedJob& job) const;
+  double ended_at(const ShelvedJob& job) const;
+  std::vector<std::string> ended_last_first() const;
+  void remove_if_dead(const std::string& id);
+  uint64_t bytes_of(const std::string& id) const;
 
   Files& files_;
   const std::string dir_;
   const ShelfLimits limits_;
 };
+
+JobShelf users_shelf();
 
 }  // namespace capstan::jobs

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <fstream>
-
 #include "base/printable.h"
 #include "jobs/json_text.h"
 #include "jobs/report_table.h"
@@ -12,7 +10,7 @@
 namespace capstan::jobs {
 namespace {
 
-constexpr size_t kCurveHeight = 8;
+constexpr size_t kCurveHeight = 8, kCurveWidth = 80;
 
 // From others, and for one line.
 std::string plain(std::string_view text) { return printable(text.substr(0, text.find('\n'))); }
@@ -46,11 +44,8 @@ Row row_of(const ShelvedJob& job, double now) {
           record.done() ? plain(record.reason) : ""};
 }
 
-// Now, of a process of this machine; 0: it is gone, or not ours to see.
-int64_t resident_memory(int pid) {
-  std::ifstream file(fmt::format("/proc/{}/statm", pid));
-  int64_t size = 0, resident = 0;
-  return file >> size >> resident ? resident * 4096 : 0;
+std::string rate_text(double steps_per_second) {
+  return steps_per_second > 0 ? fmt::format("{:.1f}", steps_per_second) : "-";
 }
 
 std::string end_of(const TaskReport& task) {
@@ -63,15 +58,18 @@ std::string why_again(const TaskReport& task) {
   return task.attempts.empty() ? "" : "after " + plain(task.attempts.back().why);
 }
 
-Row task_row(const TaskReport& task) {
+Row task_row(const ShelvedJob& job, const TaskReport& task, const MemoryOf& memory_of) {
+  // The process of a job that is not watched here is another one by now.
   const bool runs = task.state == TaskState::kRunning;
-  const int64_t memory = runs ? resident_memory(task.pid) : task.peak_memory;
+  const bool here = job.alive && !job.elsewhere;
+  const int64_t memory = !runs ? task.peak_memory : here ? memory_of(task.pid) : 0;
   return {task.task.name(),
           task.port ? fmt::format("{}:{}", task.host, task.port) : "-",
           end_of(task),
           std::to_string(task.attempt),
           step_text(task.progress),
           loss_text(task.progress.loss),
+          rate_text(runs && job.alive ? task.steps_per_second : 0),
           memory > 0 ? human_bytes(memory) : "-",
           why_again(task)};
 }
@@ -115,7 +113,8 @@ std::string job_line_json(const ShelvedJob& job, double now) {
   return json.text();
 }
 
-std::string status_text(const ShelvedJob& job, double now, size_t columns) {
+std::string status_text(const ShelvedJob& job, double now, size_t columns,
+                        const MemoryOf& memory_of) {
   const JobRecord& record = *job.record;
   std::vector<Row> head = {{"job", fmt::format("{} ({})", job.id, plain(record.name))},
                            {"state", state_line(job, now)}};
@@ -130,12 +129,13 @@ std::string status_text(const ShelvedJob& job, double now, size_t columns) {
   if (!record.log_dir.empty()) head.push_back({"logs", plain(record.log_dir)});
   std::string out;
   add_lines(out, text_table(head, columns));
-  std::vector<Row> rows = {
-      {"task", "address", "state", "attempt", "step", "loss", "memory", "started again"}};
-  for (const TaskReport& task : record.state.tasks) rows.push_back(task_row(task));
+  std::vector<Row> rows = {{"task", "address", "state", "attempt", "step", "loss", "steps/s",
+                            "memory", "started again"}};
+  for (const TaskReport& task : record.state.tasks) rows.push_back(task_row(job, task, memory_of));
   out += "\n";
   add_lines(out, text_table(rows, columns));
-  const std::string curve = loss_curve(record.curve, columns, kCurveHeight);
+  const size_t width = columns > 0 ? columns : kCurveWidth;
+  const std::string curve = loss_curve(record.curve, width, kCurveHeight);
   return curve.empty() ? out : out + "\n" + curve;
 }
 

@@ -13,6 +13,8 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
 
+int64_t no_memory(int) { return 0; }
+
 ShelvedJob running_job() {
   JobRecord record{.id = "aa11", .name = "mnist", .command = {"train.py", "a b"}};
   record.created = 1000;
@@ -46,20 +48,52 @@ TEST(JobsTable, ShowsControlCharactersInsteadOfObeyingThem) {
   ShelvedJob job = running_job();
   job.record->name = "\x1b[2Jname\nnext";
   EXPECT_THAT(jobs_table({job}, 1010, 0), HasSubstr("\\x1b[2Jname  running"));
-  EXPECT_THAT(status_text(job, 1010, 80), Not(HasSubstr("\x1b")));
+  EXPECT_THAT(status_text(job, 1010, 80, no_memory), Not(HasSubstr("\x1b")));
 }
 
 TEST(Status, TellsHowFarTheJobIs) {
-  const std::string text = status_text(running_job(), 1010, 100);
+  const std::string text = status_text(running_job(), 1010, 100, no_memory);
   EXPECT_THAT(text, HasSubstr("running for 10 s, step 12/100, loss 0.25, 3.0 steps/s"));
   EXPECT_THAT(text, HasSubstr("command  train.py a b"));
+}
+
+TEST(Status, ShowsTheSpeedOfEachTask) {
+  ShelvedJob job = running_job();
+  job.record->state.tasks[0].steps_per_second = 2.5;
+  EXPECT_THAT(status_text(job, 1010, 100, no_memory), HasSubstr("0.25  2.5      -"));
+}
+
+TEST(Status, AsksForTheMemoryOfProcessesThatAreStillTheJobs) {
+  ShelvedJob job = running_job();
+  job.record->state.tasks[0].pid = 7;
+  std::vector<int> asked;
+  auto memory = [&](int pid) {
+    asked.push_back(pid);
+    return int64_t{5'000'000};
+  };
+  EXPECT_THAT(status_text(job, 1010, 100, memory), HasSubstr("5.0 MB"));
+  EXPECT_THAT(asked, ElementsAre(7));
+  job.elsewhere = true;
+  EXPECT_THAT(status_text(job, 1010, 100, memory), Not(HasSubstr("MB")));
+  job.elsewhere = job.alive = false;
+  EXPECT_THAT(status_text(job, 1010, 100, memory), Not(HasSubstr("MB")));
+  EXPECT_EQ(asked.size(), 1u);
+}
+
+TEST(Status, InAPipeIsNotCut) {
+  ShelvedJob job = running_job();
+  job.record->command = {std::string(500, 'x')};
+  job.record->curve = {{0, 1, 4.0}, {1, 2, 2.0}};
+  const std::string text = status_text(job, 1010, 0, no_memory);
+  EXPECT_THAT(text, HasSubstr(std::string(500, 'x')));
+  EXPECT_THAT(text, HasSubstr("*"));
 }
 
 TEST(Status, TellsWhyATaskWasStartedAgain) {
   ShelvedJob job = running_job();
   job.record->state.tasks[0].attempt = 2;
   job.record->state.tasks[0].attempts = {{.number = 1, .why = "SIGKILL"}};
-  EXPECT_THAT(status_text(job, 1010, 100), HasSubstr("after SIGKILL"));
+  EXPECT_THAT(status_text(job, 1010, 100, no_memory), HasSubstr("after SIGKILL"));
 }
 
 TEST(LossCurve, GoesFromTheHighestToTheLowest) {

@@ -1,5 +1,7 @@
 #include "jobs/json_lines.h"
 
+#include <chrono>
+
 #include "jobs/json_text.h"
 
 namespace capstan::jobs {
@@ -28,39 +30,49 @@ std::string row_of(const TaskReport& task) {
 
 }  // namespace
 
+// Every line tells when it was written.
+void JsonLines::put(JsonObject& json) {
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(now).count();
+  sink_(json.add_json("time", fmt::format("{}.{:03}", ms / 1000, ms % 1000)).text());
+}
+
 void JsonLines::started(const TaskReport& task) {
   JsonObject json;
   json.add("event", "start").add("task", task.task.name()).add("host", task.host);
-  sink_(json.add("port", task.port).add("pid", task.pid).text());
+  put(json.add("port", task.port).add("pid", task.pid));
 }
 
 void JsonLines::log(const TaskId& task, std::string_view line) {
-  sink_(JsonObject().add("event", "log").add("task", task.name()).add("line", line).text());
+  JsonObject json;
+  put(json.add("event", "log").add("task", task.name()).add("line", line));
 }
 
 void JsonLines::progress(const TaskId& task, const Progress& progress) {
+  if (busy_ && busy_()) return;
   JsonObject json;
   json.add("event", "step").add("task", task.name()).add("step", progress.step);
   if (progress.loss) json.add("loss", *progress.loss);
   if (progress.last_step > 0) json.add("last_step", progress.last_step);
-  sink_(json.text());
+  put(json);
 }
 
 void JsonLines::ended(const TaskReport& task) {
   JsonObject json;
   json.add("event", "end").add("task", task.task.name());
   add_result(json, task);
-  sink_(json.text());
+  put(json);
 }
 
 void JsonLines::restarts(const TaskReport& task, double delay) {
   JsonObject json;
   json.add("event", "restart").add("task", task.task.name()).add("attempt", task.attempt);
-  sink_(json.add("why", task.attempts.back().why).add("delay", delay).text());
+  put(json.add("why", task.attempts.back().why).add("delay", delay));
 }
 
 void JsonLines::note(std::string_view text) {
-  sink_(JsonObject().add("event", "note").add("text", text).text());
+  JsonObject json;
+  put(json.add("event", "note").add("text", text));
 }
 
 void JsonLines::finish(const JobReport& report) {
@@ -73,7 +85,7 @@ void JsonLines::finish(const JobReport& report) {
   }
   if (!report.log_dir.empty()) json.add("log_dir", report.log_dir);
   json.add_json("tasks", json_list(report.tasks, row_of));
-  sink_(json.text());
+  put(json);
 }
 
 }  // namespace capstan::jobs

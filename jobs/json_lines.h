@@ -1,6 +1,7 @@
 #pragma once
 
-// Shows a job to a program: one JSON object per line (`capstan run --json`).
+// Shows a job to a program: one JSON object per line (`capstan run --json`), each with the time in
+// seconds since 1970.
 
 #include <functional>
 #include <string_view>
@@ -9,10 +10,14 @@
 
 namespace capstan::jobs {
 
+class JsonObject;
+
 class JsonLines : public JobObserver {
  public:
   using Sink = std::function<void(std::string_view line)>;
-  explicit JsonLines(Sink sink) : sink_(std::move(sink)) {}
+  // While `busy` holds steps are left out: newer ones come.
+  explicit JsonLines(Sink sink, std::function<bool()> busy = {})
+      : sink_(std::move(sink)), busy_(std::move(busy)) {}
 
   void started(const TaskReport& task) override;
   void log(const TaskId& task, std::string_view line) override;
@@ -24,7 +29,10 @@ class JsonLines : public JobObserver {
   void finish(const JobReport& report);
 
  private:
+  void put(JsonObject& json);
+
   Sink sink_;
+  std::function<bool()> busy_;
 };
 
 }  // namespace capstan::jobs

@@ -31,10 +31,13 @@ void Recorder::progress(const TaskId& id, const Progress& progress) {
     if (task.task == id) task.progress = progress;
   }
   const double now = seconds_of(loop_.now());
-  rate_.add(now, progress.step);
-  record_.steps_per_second = rate_.per_second();
+  rates_.add(id, now, progress.step);
   add_point(record_.curve, {now - record_.state.started, progress.step, progress.loss});
   write_soon();
+}
+
+void Recorder::begin(const JobState& state) {
+  if (record_.detached) save(state);
 }
 
 void Recorder::save(const JobState& state) {
@@ -50,6 +53,8 @@ void Recorder::write_soon() {
   timer_ = loop_.at(loop_.now() + kInterval, [this] {
     timed_ = false;
     write();
+    // Until it is seen that nothing more comes.
+    if (record_.steps_per_second > 0) write_soon();
   });
 }
 
@@ -65,6 +70,9 @@ void Recorder::finish(const JobState& state, const JobReport& report) {
 }
 
 void Recorder::write() {
+  const double now = seconds_of(loop_.now());
+  record_.steps_per_second = rates_.fastest(now);
+  for (TaskReport& task : record_.state.tasks) task.steps_per_second = rates_.of(task.task, now);
   try {
     shelf_.write(record_);
     lost_ = false;

@@ -5,7 +5,6 @@
 
 #include <functional>
 #include <string>
-#include <vector>
 
 #include "base/loop.h"
 #include "jobs/job_record.h"
@@ -13,33 +12,6 @@
 #include "jobs/step_rate.h"
 
 namespace capstan::jobs {
-
-// Tells several of what happens, in their order.
-class Observers : public JobObserver {
- public:
-  explicit Observers(std::vector<JobObserver*> all) : all_(std::move(all)) {}
-  void started(const TaskReport& task) override { tell(&JobObserver::started, task); }
-  void log(const TaskId& task, std::string_view line) override {
-    for (JobObserver* one : all_) one->log(task, line);
-  }
-  void progress(const TaskId& task, const Progress& progress) override {
-    for (JobObserver* one : all_) one->progress(task, progress);
-  }
-  void ended(const TaskReport& task) override { tell(&JobObserver::ended, task); }
-  void restarts(const TaskReport& task, double delay) override {
-    for (JobObserver* one : all_) one->restarts(task, delay);
-  }
-  void note(std::string_view text) override {
-    for (JobObserver* one : all_) one->note(text);
-  }
-
- private:
-  void tell(void (JobObserver::*what)(const TaskReport&), const TaskReport& task) {
-    for (JobObserver* one : all_) (one->*what)(task);
-  }
-
-  const std::vector<JobObserver*> all_;
-};
 
 class Recorder : public JobObserver {
  public:
@@ -56,6 +28,8 @@ class Recorder : public JobObserver {
   void restarts(const TaskReport&, double) override {}
   void note(std::string_view) override {}
 
+  // A controller takes over, or begins: who looks after a detached job is known before it acts.
+  void begin(const JobState& state);
   // The controller's state has changed.
   void save(const JobState& state);
   // The job has ended.
@@ -69,7 +43,7 @@ class Recorder : public JobObserver {
   Loop& loop_;
   JobRecord record_;
   Say say_;
-  StepRate rate_;
+  StepRates rates_;
   Loop::TimerId timer_ = 0;
   bool begun_ = false, timed_ = false, lost_ = false;
 };

@@ -31,7 +31,11 @@ struct Progress {
   std::optional<double> loss;
   int64_t last_step = 0;  // 0: unknown
 
-  bool operator==(const Progress&) const = default;
+  // A loss that is no number is the same as itself.
+  bool operator==(const Progress& other) const {
+    const bool both_nan = loss && other.loss && *loss != *loss && *other.loss != *other.loss;
+    return step == other.step && last_step == other.last_step && (both_nan || loss == other.loss);
+  }
 };
 
 // One try of a task that came to nothing, and was followed by another.
@@ -63,6 +67,7 @@ struct TaskReport {
   double asked_at = 0;            // when it was asked to stop
   std::vector<Attempt> attempts;  // those before this one
   Progress progress;
+  double steps_per_second = 0;  // of late; only a record has it
 
   bool done() const { return state > TaskState::kRunning; }
   bool success() const { return state == TaskState::kSucceeded; }

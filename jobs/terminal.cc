@@ -1,14 +1,12 @@
 #include "jobs/terminal.h"
 
 #include <fmt/format.h>
-#include <poll.h>
 #include <sys/ioctl.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <chrono>
+#include <ranges>
 
 #include "base/printable.h"
 #include "jobs/report_table.h"
@@ -19,7 +17,6 @@ namespace {
 
 constexpr double kLiveInterval = 0.1;  // between two drawings
 constexpr double kPlainInterval = 10;  // between two lines in a pipe
-constexpr size_t kAtomicWrite = 4096;  // a pipe that is writable takes as much without blocking
 constexpr std::array<int, 6> kColours = {36, 32, 33, 35, 34, 31};
 
 double now() {
@@ -28,9 +25,6 @@ double now() {
 }
 
 }  // namespace
-
-Terminal::Terminal(TerminalOptions options, std::function<void()> reader_gone)
-    : options_(options), reader_gone_(std::move(reader_gone)) {}
 
 size_t columns(int fd) {
   winsize size{};
@@ -47,11 +41,12 @@ void Terminal::log(const TaskId& task, std::string_view line) {
   if (!options_.quiet) show(prefix(task), printable_with_colours(line));
 }
 
-void Terminal::progress(const TaskId&, const Progress& progress) {
-  progress_.step = std::max(progress_.step, progress.step);
+void Terminal::progress(const TaskId& task, const Progress& progress) {
+  steps_[task] = progress.step;
+  progress_.step = std::ranges::max(steps_ | std::views::values);
   if (progress.loss) progress_.loss = progress.loss;
   progress_.last_step = std::max(progress_.last_step, progress.last_step);
-  rate_.add(now(), progress_.step);
+  rates_.add(task, now(), progress.step);
 }
 
 void Terminal::ended(const TaskReport& task) {
@@ -71,7 +66,7 @@ void Terminal::restarts(const TaskReport& task, double delay) {
 void Terminal::note(std::string_view text) { show("[capstan] ", printable(text)); }
 
 void Terminal::tick() {
-  if (options_.quiet) return;
+  if (options_.quiet || output_.full()) return;
   double time = now();
   if (time - last_drawn_ < (options_.live ? kLiveInterval : kPlainInterval)) return;
   bool first = last_drawn_ == 0;
@@ -86,7 +81,7 @@ void Terminal::tick() {
 }
 
 std::string Terminal::status() const {
-  return progress_text(progress_, rate_.per_second(), live_tasks_);
+  return progress_text(progress_, rates_.fastest(now()), live_tasks_);
 }
 
 void Terminal::finish(const JobReport& report) {
@@ -120,22 +115,6 @@ void Terminal::show(std::string_view prefix, std::string_view line) {
 void Terminal::clear_live_line() {
   if (drawn_) write(options_.out, "\r\x1b[K");
   drawn_ = false;
-}
-
-void Terminal::write(int fd, std::string_view text) {
-  while (!text.empty() && !deaf_) {
-    pollfd fds[2] = {{fd, POLLOUT, 0}, {options_.interrupt, POLLIN, 0}};
-    if (poll(fds, 2, -1) < 0 && errno == EINTR) continue;
-    if (fds[0].revents == 0) return;  // interrupted, and nobody reads: the line is lost
-    ssize_t n = ::write(fd, text.data(), std::min(text.size(), kAtomicWrite));
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) {
-      deaf_ = true;
-      reader_gone_();
-      return;
-    }
-    text.remove_prefix(static_cast<size_t>(n));
-  }
 }
 
 }  // namespace capstan::jobs

@@ -3,11 +3,11 @@
 // Shows a job to a person: every task's lines with a prefix, a live line on a terminal, plain
 // lines in a pipe, and at the end the cause of a failure and the table.
 
-#include <functional>
 #include <map>
 #include <string>
 #include <string_view>
 
+#include "jobs/output_queue.h"
 #include "jobs/report.h"
 #include "jobs/step_rate.h"
 
@@ -19,7 +19,6 @@ struct TerminalOptions {
   bool live = false;    // redraw a status line at the bottom
   bool colour = false;  // of the prefixes
   bool quiet = false;   // what tasks print, and how far they are, is not shown
-  int interrupt = -1;   // readable: do not wait for a reader who does not read
 };
 
 // Of a terminal; 80 where the descriptor is none.
@@ -27,8 +26,7 @@ size_t columns(int fd);
 
 class Terminal : public JobObserver {
  public:
-  // `reader_gone` is called when nobody reads our output any more.
-  Terminal(TerminalOptions options, std::function<void()> reader_gone);
+  Terminal(TerminalOptions options, OutputQueue& output) : options_(options), output_(output) {}
 
   void started(const TaskReport& task) override;
   void log(const TaskId& task, std::string_view line) override;
@@ -46,17 +44,18 @@ class Terminal : public JobObserver {
  private:
   std::string prefix(const TaskId& task);
   void show(std::string_view prefix, std::string_view line);
-  void write(int fd, std::string_view text);
+  void write(int fd, std::string_view text) { output_.write(fd, text); }
   void clear_live_line();
 
   const TerminalOptions options_;
-  std::function<void()> reader_gone_;
+  OutputQueue& output_;
   std::map<TaskId, int> colours_;
   int live_tasks_ = 0;
-  Progress progress_;
-  StepRate rate_;
+  std::map<TaskId, int64_t> steps_;
+  Progress progress_;  // its step is the furthest of all
+  StepRates rates_;
   double last_drawn_ = 0;
-  bool drawn_ = false, deaf_ = false;
+  bool drawn_ = false;
 };
 
 }  // namespace capstan::jobs

@@ -25,6 +25,8 @@ struct Screen {
     return all;
   }
   int fds[2];
+  PollLoop loop;
+  OutputQueue output{loop};
 };
 
 TaskReport report_of(TaskId task) {
@@ -37,7 +39,7 @@ TaskReport report_of(TaskId task) {
 
 TEST(Terminal, PrefixesEachLineWithItsTask) {
   Screen screen;
-  Terminal terminal({.out = screen.fds[1], .err = screen.fds[1]}, [] {});
+  Terminal terminal({.out = screen.fds[1], .err = screen.fds[1]}, screen.output);
   terminal.started(report_of({"worker", 1}));
   terminal.log({"worker", 1}, "hello");
   EXPECT_EQ(screen.text(), "[worker/1] hello\n");
@@ -45,14 +47,15 @@ TEST(Terminal, PrefixesEachLineWithItsTask) {
 
 TEST(Terminal, ColoursThePrefixOnlyWhenAsked) {
   Screen screen;
-  Terminal terminal({.out = screen.fds[1], .err = screen.fds[1], .colour = true}, [] {});
+  Terminal terminal({.out = screen.fds[1], .err = screen.fds[1], .colour = true}, screen.output);
   terminal.started(report_of({"ps", 0}));
   terminal.log({"ps", 0}, "hello");
   EXPECT_EQ(screen.text(), "\x1b[36m[ps/0]\x1b[0m hello\n");
 }
 
 TEST(Terminal, SaysWhatIsKnownOfTheProgress) {
-  Terminal terminal({}, [] {});
+  Screen screen;
+  Terminal terminal({}, screen.output);
   terminal.started(report_of({"worker", 0}));
   EXPECT_EQ(terminal.status(), "1 task");
   terminal.progress({"worker", 0}, {.step = 12, .loss = 0.5, .last_step = 100});
@@ -61,7 +64,7 @@ TEST(Terminal, SaysWhatIsKnownOfTheProgress) {
 
 TEST(Terminal, ShowsTheCauseAndTheTable) {
   Screen screen;
-  Terminal terminal({.out = screen.fds[1], .err = screen.fds[1]}, [] {});
+  Terminal terminal({.out = screen.fds[1], .err = screen.fds[1]}, screen.output);
   JobReport report;
   report.tasks = {report_of({"worker", 0})};
   report.cause = 0;
@@ -74,14 +77,13 @@ TEST(Terminal, ShowsTheCauseAndTheTable) {
   EXPECT_THAT(text, HasSubstr("capstan: worker/0 failed first"));
 }
 
-TEST(StepRate, IsTheSlopeOfTheLastSeconds) {
-  StepRate rate;
-  EXPECT_EQ(rate.per_second(), 0);
-  rate.add(0, 0);
-  rate.add(10, 100);
-  EXPECT_EQ(rate.per_second(), 10);
-  rate.add(12, 300);
-  EXPECT_EQ(rate.per_second(), 100);
+TEST(Terminal, ShowsAStepBackAfterARestore) {
+  Screen screen;
+  Terminal terminal({}, screen.output);
+  terminal.progress({"worker", 0}, {.step = 500, .last_step = 1000});
+  terminal.progress({"worker", 1}, {.step = 380});
+  terminal.progress({"worker", 0}, {.step = 400});
+  EXPECT_EQ(terminal.status(), "step 400/1000  0 tasks");
 }
 
 TEST(ReportTable, ShowsADashForATaskOutsideTheCluster) {

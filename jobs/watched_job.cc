@@ -5,11 +5,14 @@
 
 #include <ctime>
 #include <filesystem>
+#include <utility>
+
+#include "base/error.h"
 
 namespace capstan::jobs {
 namespace {
 
-constexpr auto kListenInterval = std::chrono::milliseconds(200);
+constexpr auto kLookInterval = std::chrono::milliseconds(200);
 
 std::vector<JobObserver*> pointers(JobObserver& observer, std::optional<Recorder>& recorder) {
   std::vector<JobObserver*> all = {&observer};
@@ -32,6 +35,7 @@ JobRecord new_record(const JobSpec& spec, std::string id) {
   if (record.name.empty()) record.name = std::filesystem::path(spec.program.path).stem();
   record.command = spec.program.args;
   record.command.insert(record.command.begin(), spec.program.path);
+  record.host = host_name();
   record.cwd = std::filesystem::current_path(error);
   record.created = ::time(nullptr);
   record.controller = ::getpid();
@@ -53,15 +57,28 @@ WatchedJob::WatchedJob(JobShelf* shelf, const JobRecord& record, const JobSpec& 
 WatchedJob::~WatchedJob() { loop_.cancel(timer_); }
 
 void WatchedJob::start() {
+  if (recorder_) recorder_->begin(controller_.state());
   controller_.start();
-  if (shelf_) listen();
+  if (shelf_) look_for_a_stop();
 }
 
-void WatchedJob::listen() {
-  if (shelf_->asked_to_stop(id_)) {
+void WatchedJob::look_for_a_stop() {
+  if (is_asked_to_stop()) {
     return controller_.stop("stopped by capstan stop", kExitSignalBase + SIGTERM);
   }
-  timer_ = loop_.at(loop_.now() + kListenInterval, [this] { listen(); });
+  timer_ = loop_.at(loop_.now() + kLookInterval, [this] { look_for_a_stop(); });
+}
+
+// Whatever became of the folder, training goes on.
+bool WatchedJob::is_asked_to_stop() {
+  try {
+    return shelf_->asked_to_stop(id_);
+  } catch (const Error& error) {
+    if (!std::exchange(said_, true)) {
+      observers_.note("capstan stop cannot reach this job: " + error.message());
+    }
+    return false;
+  }
 }
 
 void WatchedJob::finish(const JobReport& report) {

@@ -9,6 +9,7 @@
 
 #include "jobs/job_controller.h"
 #include "jobs/job_shelf.h"
+#include "jobs/observers.h"
 #include "jobs/recorder.h"
 
 namespace capstan::jobs {
@@ -31,12 +32,14 @@ class WatchedJob {
   void finish(const JobReport& report);
 
  private:
-  void listen();
+  void look_for_a_stop();
+  bool is_asked_to_stop();
 
   JobShelf* const shelf_;
   const std::string id_;
   Loop& loop_;
   Loop::TimerId timer_ = 0;
+  bool said_ = false;
   std::optional<Recorder> recorder_;
   Observers observers_;
   JobController controller_;

@@ -16,6 +16,13 @@
 namespace capstan::jobs {
 namespace {
 
+// What there is to say, where it can be kept.
+Fd notes_file(const std::string& folder) {
+  Fd file(open(join_path(folder, "capstan.log").c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC,
+               0600));
+  return file ? std::move(file) : Fd(open("/dev/null", O_WRONLY | O_CLOEXEC));
+}
+
 // What its predecessor wrote, or whoever began the job.
 JobRecord newest(const JobShelf& shelf, const JobRecord& first) {
   JobRecord record = first;
@@ -29,12 +36,12 @@ JobRecord newest(const JobShelf& shelf, const JobRecord& first) {
 }
 
 int decide(const JobSpec& spec, const Cluster& cluster, const JobRecord& first, Fd holder) {
-  JobShelf shelf(posix_files(), shelf_dir());
+  JobShelf shelf = users_shelf();
   const JobRecord record = newest(shelf, first);
-  Fd notes(open(join_path(record.log_dir, "capstan.log").c_str(),
-                O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
-  Terminal terminal({.out = notes.get(), .err = notes.get(), .quiet = true}, [] {});
+  Fd notes = notes_file(record.log_dir);
   PollLoop loop;
+  OutputQueue output(loop);
+  Terminal terminal({.out = notes.get(), .err = notes.get(), .quiet = true}, output);
   WatchedJob* watched = nullptr;
   const std::string note = memory_note(spec);
   if (record.state.tasks.empty() && !note.empty()) terminal.note(note);

@@ -23,6 +23,11 @@ Fd bound_socket(uint16_t& port) {
   int on = 1;
   bool good = fd && setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) == 0 &&
               bind(fd.get(), raw, size) == 0 && getsockname(fd.get(), raw, &size) == 0;
+  if (!good && port != 0) {
+    throw resource_exhausted(
+        "the port {} of this task is in use on 127.0.0.1: {}; see capstan doctor", port,
+        std::strerror(errno));
+  }
   if (!good) {
     throw resource_exhausted("no free port on 127.0.0.1: {}; see capstan doctor",
                              std::strerror(errno));
@@ -42,7 +47,7 @@ void HeldPort::listen() {
 
 HeldPort hold_free_port() {
   HeldPort held;
-  held.holder = bound_socket(held.port);
+  held.bound = bound_socket(held.port);
   held.listen();
   return held;
 }

@@ -11,7 +11,7 @@
 namespace capstan::jobs {
 
 struct HeldPort {
-  Fd holder;    // bound, and never listens
+  Fd bound;     // never listens
   Fd listener;  // close-on-exec; a task inherits it
   uint16_t port = 0;
 

@@ -14,10 +14,13 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "jobs/job_shelf.h"
+#include "jobs/local/children.h"
 #include "jobs/local/detached_controller.h"
 #include "jobs/local/log_folder.h"
+#include "jobs/local/log_reader.h"
 #include "jobs/local/pipes.h"
-#include "jobs/log_reader.h"
+#include "jobs/local/start_news.h"
 
 namespace capstan::jobs {
 namespace {
@@ -30,11 +33,10 @@ constexpr uint64_t kLargestLog = 32 * 1024 * 1024;
 
 }  // namespace
 
-JobHolder::JobHolder(JobSpec spec, JobRecord record, Fd alive, Fd started)
+JobHolder::JobHolder(JobSpec spec, JobRecord record, Fd& started)
     : spec_(std::move(spec)),
       record_(std::move(record)),
-      alive_(std::move(alive)),
-      started_(std::move(started)),
+      started_(started),
       platform_(loop_, spec_,
                 {.job_id = record_.id,
                  .log_file =
@@ -60,7 +62,9 @@ void JobHolder::run() {
   loop_.watch(signals_.get(), [this] {
     signalfd_siginfo info{};
     while (read(signals_.get(), &info, sizeof info) == sizeof info) {
-      if (info.ssi_signo == SIGTERM && controller_ > 0) kill(controller_, SIGTERM);
+      if (info.ssi_signo != SIGTERM) continue;
+      asked_to_stop_ = true;
+      if (controller_ > 0) kill(controller_, SIGTERM);
     }
   });
   start_controller();
@@ -68,48 +72,72 @@ void JobHolder::run() {
 }
 
 void JobHolder::start_controller() {
-  Fd theirs;
-  Fd ours = make_packet_pair(theirs);
+  if (asked_to_stop_) pass_on_the_stop();
+  if (!fork_controller()) start_controller_later();
+}
+
+// False if the system has no room for it now.
+bool JobHolder::fork_controller() {
+  Fd theirs, ours;
+  try {
+    ours = make_packet_pair(theirs);
+  } catch (const Error&) {
+    return false;
+  }
   controller_start_ = loop_.now();
-  controller_ = fork();
-  if (controller_ == 0) {
+  const int pid = fork_child();
+  if (pid == 0) {
     // Nothing that we hold may be held by it too: tasks' ports and pipes, and the line to the
     // keeper. It never returns, so that nothing of ours is destroyed twice.
     dup2(theirs.get(), STDIN_FILENO);
     close_range(3, ~0U, 0);
     _exit(run_detached_controller(spec_, cluster_, record_, Fd(STDIN_FILENO)));
   }
-  if (controller_ < 0) {
-    loop_.at(loop_.now() + delay_, [this] { start_controller(); });
-    return;
+  if (pid < 0) return false;
+  controller_end_ = Fd(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
+  if (!controller_end_) {
+    kill(pid, SIGKILL);
+    wait_for_child(pid);
+    return false;
   }
+  controller_ = pid;
+  if (asked_to_stop_) kill(controller_, SIGTERM);
   server_.serve(std::move(ours));
-  controller_end_ = Fd(static_cast<int>(syscall(SYS_pidfd_open, controller_, 0)));
   loop_.watch(controller_end_.get(), [this] { on_controller_end(); });
+  return true;
+}
+
+void JobHolder::start_controller_later() {
+  loop_.at(loop_.now() + delay_, [this] { start_controller(); });
+  delay_ = std::min(delay_ * 2, kLongestDelay);
+}
+
+// A signal that the last controller did not live to carry out. As a request on the shelf it is not
+// taken for a second one, which would kill at once.
+void JobHolder::pass_on_the_stop() {
+  try {
+    users_shelf().ask_to_stop(record_.id);
+    asked_to_stop_ = false;
+  } catch (const Error&) {  // by another signal, then
+  }
 }
 
 void JobHolder::on_controller_end() {
   loop_.unwatch(controller_end_.get());
   controller_end_.reset();
-  int status = 0;
-  waitpid(controller_, &status, 0);
-  controller_ = -1;
+  const int status = wait_for_child(std::exchange(controller_, -1));
   server_.hang_up();
   done_ = WIFEXITED(status) && WEXITSTATUS(status) == 0;
   if (done_) return;
   if (loop_.now() - controller_start_ > kLongLife) delay_ = kFirstDelay;
-  loop_.at(loop_.now() + delay_, [this] { start_controller(); });
-  delay_ = std::min(delay_ * 2, kLongestDelay);
+  start_controller_later();
 }
 
 void JobHolder::tell_start() {
   const std::vector<TaskStatus> list = platform_.list();
   auto failed = std::ranges::find_if(list, [](const auto& s) { return s.start_error.has_value(); });
-  const bool all = list.size() == tasks_of(spec_).size();
-  if (!started_ || (failed == list.end() && !all)) return;
-  const std::string text = failed == list.end() ? "" : failed->start_error->message();
-  (void)!write(started_.get(), text.data(), text.size());
-  started_.reset();
+  if (failed != list.end()) return tell_failure(started_, *failed->start_error);
+  if (list.size() == tasks_of(spec_).size()) tell_started(started_);
 }
 
 }  // namespace capstan::jobs

@@ -14,8 +14,8 @@ namespace capstan::jobs {
 
 class JobHolder {
  public:
-  // `started` is written to once: nothing, or why a task could not be started. `alive` is held.
-  JobHolder(JobSpec spec, JobRecord record, Fd alive, Fd started);
+  // `started` is told once whether all tasks could be started (jobs/local/start_news.h).
+  JobHolder(JobSpec spec, JobRecord record, Fd& started);
   ~JobHolder();
 
   // Returns when the job has ended.
@@ -23,13 +23,15 @@ class JobHolder {
 
  private:
   void start_controller();
+  bool fork_controller();
+  void start_controller_later();
   void on_controller_end();
+  void pass_on_the_stop();
   void tell_start();
 
   const JobSpec spec_;
   const JobRecord record_;
-  const Fd alive_;
-  Fd started_;
+  Fd& started_;
   PollLoop loop_;
   LocalPlatform platform_;
   const Cluster cluster_;
@@ -40,6 +42,7 @@ class JobHolder {
   Deadline controller_start_;
   std::chrono::milliseconds delay_;
   bool done_ = false;
+  bool asked_to_stop_ = false;  // by a signal
 };
 
 }  // namespace capstan::jobs

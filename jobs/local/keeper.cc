@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "base/error.h"
+#include "jobs/local/children.h"
 #include "jobs/local/pipes.h"
 #include "jobs/local/process.h"
 
@@ -32,7 +33,7 @@ namespace {
 
 Keeper::Keeper(const std::string& entry, const std::function<void()>& sweep) {
   Fd reading = make_pipe(line_);
-  pid_ = fork();
+  pid_ = fork_child();
   if (pid_ < 0) throw resource_exhausted("cannot fork: {}", std::strerror(errno));
   if (pid_ == 0) {
     line_.reset();
@@ -43,7 +44,7 @@ Keeper::Keeper(const std::string& entry, const std::function<void()>& sweep) {
 Keeper::~Keeper() {
   char leave = 'q';
   if (write(line_.get(), &leave, 1) != 1) kill(pid_, SIGKILL);
-  waitpid(pid_, nullptr, 0);
+  wait_for_child(pid_);
 }
 
 }  // namespace capstan::jobs

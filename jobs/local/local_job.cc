@@ -6,6 +6,8 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "jobs/random_hex.h"
 
@@ -14,20 +16,38 @@ namespace {
 
 constexpr auto kTick = std::chrono::milliseconds(200);
 
+// What could not even be started leaves no trace: the message says it all.
+bool never_began(const JobReport& report) {
+  auto began = [](const TaskReport& task) { return task.pid != 0 || !task.attempts.empty(); };
+  return report.start_error && std::ranges::none_of(report.tasks, began);
+}
+
 }  // namespace
 
-LocalJob::LocalJob(const JobSpec& spec, LocalOptions options, JobObserver& observer)
+LocalJob::LocalJob(PollLoop& loop, const JobSpec& spec, LocalOptions options, JobObserver& observer)
     : options_((check(spec), std::move(options))),  // before anything is made for it
       id_(random_hex(kJobIdBytes)),
-      logs_(options_.log_dir),
+      loop_(loop),
+      logs_(options_.log_dir, id_),
       platform_(
           loop_, spec,
           {.job_id = id_, .log_file = [this](const TaskId& task) { return logs_.file_for(task); }}),
-      shelf_(posix_files(), shelf_dir()),
+      shelf_(users_shelf()),
       recorded_(take_place(observer)),
       job_(recorded_ ? &shelf_ : nullptr, record_of(spec), spec, platform_.cluster(), platform_,
            loop_, observer, options_.controller) {
   if (const std::string note = memory_note(spec); !note.empty()) observer.note(note);
+  if (!options_.output) return;
+  options_.output->on_full([this](bool full) { platform_.hold_output(full); });
+  options_.output->on_gone([this] { stop(); });
+}
+
+LocalJob::~LocalJob() {
+  if (options_.signal_fd >= 0) loop_.unwatch(options_.signal_fd);
+  loop_.cancel(ticking_);
+  if (!options_.output) return;
+  options_.output->on_full(nullptr);
+  options_.output->on_gone(nullptr);
 }
 
 // A job that cannot be remembered is run all the same.
@@ -55,16 +75,16 @@ JobReport LocalJob::run() {
   JobReport report = job_.controller().report();
   if (report.exit_code != 0 || !options_.log_dir.empty()) report.log_dir = logs_.keep();
   leave(report);
-  if (report.start_error) throw *report.start_error;
+  alive_.reset();  // whoever reads our last words may take their time
+  if (never_began(report)) throw *report.start_error;
   return report;
 }
 
-// What could not even be started leaves no trace: the message says it all.
 void LocalJob::leave(const JobReport& report) {
   if (!recorded_) return;
   try {
     job_.finish(report);
-    if (report.start_error) shelf_.remove(id_);
+    if (never_began(report)) shelf_.remove(id_);
     shelf_.prune();
   } catch (const Error&) {  // others remove what is too much
   }
@@ -86,7 +106,7 @@ void LocalJob::read_signals() {
 void LocalJob::tick() {
   if (!options_.tick) return;
   options_.tick();
-  loop_.at(loop_.now() + kTick, [this] { tick(); });
+  ticking_ = loop_.at(loop_.now() + kTick, [this] { tick(); });
 }
 
 }  // namespace capstan::jobs

@@ -7,9 +7,12 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
+#include <utility>
 
 #include "base/error.h"
 #include "base/secret_fd.h"
+#include "jobs/local/children.h"
+#include "jobs/local/process.h"
 #include "jobs/random_hex.h"
 #include "jobs/secret_file.h"
 
@@ -17,6 +20,7 @@ namespace capstan::jobs {
 namespace {
 
 constexpr const char* kHost = "127.0.0.1";
+constexpr auto kReapInterval = std::chrono::seconds(1);
 // As shells say it of a program that is not there, and of one that cannot be run.
 constexpr int kExitNotFound = 127, kExitNotRun = 126;
 
@@ -30,7 +34,7 @@ std::map<std::string, std::string> own_environment() {
     env.emplace(text.substr(0, equals), text.substr(equals + 1));
   }
   for (const char* name : {"CAPSTAN_LISTEN_FD", "CAPSTAN_TASK_FD", "CAPSTAN_SECRET_FD",
-                           "CAPSTAN_SECRET", "CAPSTAN_JOB_ID"}) {
+                           "CAPSTAN_SECRET", "CAPSTAN_JOB_ID", "CAPSTAN_TASK_ID"}) {
     env.erase(name);
   }
   return env;
@@ -62,7 +66,7 @@ LocalPlatform::LocalPlatform(PollLoop& loop, const JobSpec& spec,
     : loop_(loop),
       groups_(spec.groups),
       job_id_(options.job_id),
-      mark_(adopt_daemons("CAPSTAN_JOB_ID=" + job_id_)),
+      mark_(adopt_daemons(job_mark(job_id_))),
       cgroups_(options.cgroups),
       secret_(secret_as_fd(random_hex(32))),
       keeper_(mark_, [this, scratch = spec.scratch] { sweep(), remove_folders(scratch); }),
@@ -76,9 +80,17 @@ LocalPlatform::LocalPlatform(PollLoop& loop, const JobSpec& spec,
         options.largest_log);
     if (role_of(task.job) != Role::kEvaluator) place.held = hold_free_port();
   }
+  reap();
+}
+
+// Daemons that tasks leave behind end here, too.
+void LocalPlatform::reap() {
+  reap_orphans();
+  reaping_ = loop_.at(loop_.now() + kReapInterval, [this] { reap(); });
 }
 
 LocalPlatform::~LocalPlatform() {
+  loop_.cancel(reaping_);
   places_.clear();
   if (clean_) return;
   kill_processes_with(mark_);
@@ -96,7 +108,7 @@ Cluster LocalPlatform::cluster() const {
   for (const TaskGroup& group : groups_) {
     std::vector<std::string> addresses;
     for (const auto& place : places_) {
-      if (place->task.job != group.job || !place->held.holder) continue;
+      if (place->task.job != group.job || !place->held.bound) continue;
       addresses.push_back(fmt::format("{}:{}", kHost, place->held.port));
     }
     if (!addresses.empty()) cluster.emplace_back(group.job, std::move(addresses));
@@ -107,10 +119,12 @@ Cluster LocalPlatform::cluster() const {
 void LocalPlatform::start(const TaskSpec& spec, int attempt) {
   Place& at = place(spec.task);
   CAPSTAN_CHECK(!at.running || at.running->status.ended);
-  at.running.reset();
+  // What the last attempt left behind, in whatever session, may hold its port and its files.
+  if (std::exchange(at.running, nullptr)) kill_processes_with(task_mark(job_id_, spec.task.name()));
   at.failed = {.task = spec.task, .attempt = attempt, .host = kHost, .port = at.held.port};
   try {
     at.running = begin(at, spec);
+    at.running->hold_output(held_);
     at.running->status.attempt = attempt;
     at.running->status.host = kHost;
     at.running->status.port = at.held.port;
@@ -123,7 +137,7 @@ void LocalPlatform::start(const TaskSpec& spec, int attempt) {
 }
 
 std::unique_ptr<LocalTask> LocalPlatform::begin(Place& place, const TaskSpec& spec) {
-  if (place.held.holder && !place.held.listener) place.held.listen();
+  if (place.held.bound && !place.held.listener) place.held.listen();
   LocalTask::Sink sink{.changed =
                            [this] {
                              if (watcher_) watcher_->changed();
@@ -165,12 +179,20 @@ std::vector<std::string> LocalPlatform::environment(const TaskSpec& spec) {
   std::vector<std::string> entries;
   for (const auto& [name, value] : env) entries.push_back(name + "=" + value);
   entries.push_back(mark_);
+  entries.push_back(task_mark(job_id_, spec.task.name()));
   return entries;
 }
 
 void LocalPlatform::on_line(Place& place, std::string_view line) {
   if (watcher_) watcher_->log(place.task, line);
   if (place.running) place.running->on_line(line);
+}
+
+void LocalPlatform::hold_output(bool held) {
+  held_ = held;
+  for (const auto& place : places_) {
+    if (place->running) place->running->hold_output(held);
+  }
 }
 
 LocalPlatform::Place& LocalPlatform::place(const TaskId& task) const {

@@ -36,6 +36,9 @@ class LocalPlatform : public Platform {
   LocalPlatform(PollLoop& loop, const JobSpec& spec, const LocalPlatformOptions& options);
   ~LocalPlatform() override;
 
+  // What tasks print stays in their pipes, and holds them up when those are full.
+  void hold_output(bool held);
+
   // Where the tasks will be.
   Cluster cluster() const;
 
@@ -60,6 +63,7 @@ class LocalPlatform : public Platform {
   std::vector<std::string> environment(const TaskSpec& spec);
   LocalSurroundings surroundings(const Place& place, const TaskSpec& spec);
   void sweep() const;
+  void reap();
   void on_line(Place& place, std::string_view line);
 
   PollLoop& loop_;
@@ -73,7 +77,8 @@ class LocalPlatform : public Platform {
   PlatformWatcher* watcher_ = nullptr;
   MemoryWatch memory_;
   std::vector<std::unique_ptr<Place>> places_;
-  bool clean_ = false;
+  bool clean_ = false, held_ = false;
+  Loop::TimerId reaping_ = 0;
 };
 
 }  // namespace capstan::jobs

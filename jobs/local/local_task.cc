@@ -50,7 +50,7 @@ LocalTask::LocalTask(PollLoop& loop, TaskLog& log, const TaskSpec& spec,
   status.task = spec.task;
   status.pid = process_->pid();
   status.started_at = seconds_of(loop_.now());
-  loop_.watch(output_.get(), [this] { read_output(); });
+  hold_output(false);
   loop_.watch(channel_.get(), [this] { read_channel(); });
   loop_.watch(process_->wait_fd(), [this] { finish(); });
   if (!spec.memory_limit || cgroup_) return;
@@ -107,11 +107,21 @@ void LocalTask::stop(StopHow how) {
   process_->signal_group(how == StopHow::kAsk ? SIGTERM : SIGKILL);
 }
 
+void LocalTask::hold_output(bool held) {
+  held_ = held && process_;
+  if (!output_) return;
+  if (held_) {
+    loop_.unwatch(output_.get());
+  } else {
+    loop_.watch(output_.get(), [this] { read_output(); });
+  }
+}
+
 // What it told before it printed counts first.
 void LocalTask::read_output() {
   read_channel();
   char buffer[64 * 1024];
-  for (int i = 0; i < 16 && output_; ++i) {  // one chatty task must not starve the others
+  for (int i = 0; i < 16 && output_ && !held_; ++i) {  // one chatty task must not starve the others
     ssize_t n = read(output_.get(), buffer, sizeof buffer);
     if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
     if (n <= 0) {
@@ -143,6 +153,7 @@ void LocalTask::finish() {
   loop_.unwatch(process_->wait_fd());
   ProcessEnd end = process_->reap();
   process_.reset();
+  held_ = false;
   if (watch_) watch_->forget(status.pid);
   read_output();
   log_.finish();

@@ -43,6 +43,8 @@ class LocalTask {
   LocalTask& operator=(const LocalTask&) = delete;
 
   void stop(StopHow how);
+  // While held, what it prints is not read; what it printed before its end is.
+  void hold_output(bool held);
   // A line that it printed may tell of progress, where its channel does not.
   void on_line(std::string_view line);
 
@@ -66,6 +68,7 @@ class LocalTask {
   int64_t had_ = 0;  // bytes, when it was killed for them
   std::unique_ptr<Process> process_;
   Fd output_, channel_;
+  bool held_ = false;
   bool steps_over_channel_ = false, loss_over_channel_ = false;
 };
 

@@ -1,18 +1,17 @@
 #include "jobs/local/log_folder.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
-#include <signal.h>
-#include <unistd.h>
+#include <sys/file.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdlib>
 #include <ctime>
 #include <vector>
 
 #include "base/error.h"
 #include "base/settings.h"
-#include "jobs/log_reader.h"
+#include "jobs/local/log_reader.h"
 
 namespace capstan::jobs {
 namespace {
@@ -28,11 +27,9 @@ std::string time_text() {
   return {text, std::strftime(text, sizeof text, "%Y%m%d-%H%M%S", &local)};
 }
 
-// Names are "date-time-pid"; a pid that was given anew only keeps a folder for longer.
 bool still_runs(const fs::path& run) {
-  const std::string name = run.filename();
-  const long pid = std::strtol(name.c_str() + name.rfind('-') + 1, nullptr, 10);
-  return pid > 0 && (kill(pid_t(pid), 0) == 0 || errno == EPERM);
+  Fd fd(open(run.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  return fd && flock(fd.get(), LOCK_EX | LOCK_NB) != 0;
 }
 
 // The names begin with the time, so their order is their age.
@@ -48,18 +45,35 @@ void remove_oldest(const fs::path& runs) {
 
 }  // namespace
 
-LogFolder::LogFolder(const std::string& wanted) : path_(wanted), keep_(!wanted.empty()) {
+Fd lock_log_folder(const std::string& path) {
+  Fd fd(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (fd && flock(fd.get(), LOCK_EX | LOCK_NB) == 0) return fd;
+  if (fd && errno == EWOULDBLOCK) {
+    throw failed_precondition(
+        "--log-dir {}: another job writes its logs there; give each its own, or see capstan jobs",
+        path);
+  }
+  return {};
+}
+
+LogFolder::LogFolder(const std::string& wanted, const std::string& job_id)
+    : path_(wanted), keep_(!wanted.empty()) {
   std::error_code error;
   if (keep_) {
     fs::create_directories(path_, error);
     if (error) throw invalid_argument("--log-dir {}: {}", wanted, error.message());
+    lock_ = lock_log_folder(path_);
     return;
   }
   const std::string state = state_dir_from_environment();
   if (state.empty()) return;
-  path_ = fs::path(state) / "runs" / fmt::format("{}-{}", time_text(), getpid());
+  path_ = fs::path(state) / "runs" / fmt::format("{}-{}", time_text(), job_id);
   fs::create_directories(path_, error);
-  if (error) path_.clear();
+  if (error) {
+    path_.clear();
+  } else {
+    lock_ = lock_log_folder(path_);
+  }
 }
 
 LogFolder::~LogFolder() {

@@ -5,15 +5,21 @@
 #include <filesystem>
 #include <string>
 
+#include "base/fd.h"
 #include "jobs/job_spec.h"
 
 namespace capstan::jobs {
 
+// The folder is ours until the descriptor is closed in every process that has it. Throws
+// FailedPrecondition if another job writes there. Empty where the file system has no locks.
+Fd lock_log_folder(const std::string& path);
+
 class LogFolder {
  public:
-  // `wanted` if not empty, else a new folder below the user's state folder. Throws if `wanted`
-  // cannot be made; without a writable state folder there are simply no files.
-  explicit LogFolder(const std::string& wanted);
+  // `wanted` if not empty, else a new folder for the job below the user's state folder. Throws if
+  // `wanted` cannot be made or is in use; without a writable state folder there are simply no
+  // files.
+  LogFolder(const std::string& wanted, const std::string& job_id);
   ~LogFolder();  // removes the folder unless it was wanted or kept
   LogFolder(const LogFolder&) = delete;
   LogFolder& operator=(const LogFolder&) = delete;
@@ -25,6 +31,7 @@ class LogFolder {
 
  private:
   std::filesystem::path path_;
+  Fd lock_;
   bool keep_ = false;
 };
 

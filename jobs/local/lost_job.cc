@@ -10,7 +10,7 @@
 namespace capstan::jobs {
 
 void bury_lost_job(JobShelf& shelf, JobRecord record) {
-  kill_processes_with("CAPSTAN_JOB_ID=" + record.id);
+  kill_processes_with(job_mark(record.id));
   record.state.ended = record.state.started + double(std::time(nullptr) - record.created);
   for (TaskReport& task : record.state.tasks) {
     if (!task.done()) task.state = TaskState::kStopped;

@@ -7,7 +7,7 @@
 #include <cerrno>
 
 #include "base/error.h"
-#include "jobs/local/status_json.h"
+#include "jobs/local/link_packets.h"
 
 namespace capstan::jobs {
 namespace {
@@ -21,7 +21,8 @@ Got receive(int fd, std::string& packet, int flags) {
   packet.resize(kLargestPacket);
   for (;;) {
     ssize_t n = recv(fd, packet.data(), packet.size(), flags);
-    if (n < 0 && errno == EINTR) continue;
+    // A reset says once that the other side died without having read all: what it sent comes next.
+    if (n < 0 && (errno == EINTR || errno == ECONNRESET)) continue;
     if (n < 0 && errno == EAGAIN) return Got::kNothing;
     if (n <= 0) return Got::kEnd;
     packet.resize(size_t(n));

@@ -2,24 +2,19 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/socket.h>
 
 #include <future>
 
 #include "jobs/fake_platform.h"
-#include "jobs/local/status_json.h"
+#include "jobs/local/link_packets.h"
+#include "jobs/local/pipes.h"
 
 namespace capstan::jobs {
 namespace {
 
 struct Pair {
-  Pair() {
-    int fds[2];
-    EXPECT_EQ(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fds), 0);
-    ours = Fd(fds[0]);
-    theirs = Fd(fds[1]);
-  }
-  Fd ours, theirs;
+  Fd theirs;
+  Fd ours = make_packet_pair(theirs);
 };
 
 class Link : public testing::Test {
@@ -82,6 +77,19 @@ TEST_F(Link, TellsANewControllerWhatThereIs) {
   ASSERT_EQ(second->list().size(), 2u);
   EXPECT_EQ(second->list()[1].attempt, 3);
   EXPECT_EQ(second->list()[1].told.error->message, "boom");
+}
+
+TEST_F(Link, DoesWhatWasAskedByOneThatDiedWithNewsUnread) {
+  auto first = connect();
+  platform_.start({.task = {"ps", 0}}, 1);
+  platform_.error({"ps", 0}, "Internal");
+  clock_.run_posted();  // sent, and never read
+  first->start({.task = kWorker}, 1);
+  first->stop({"ps", 0}, StopHow::kKill);
+  first.reset();
+  server_.hang_up();
+  EXPECT_TRUE(platform_.runs(kWorker));
+  EXPECT_FALSE(platform_.runs({"ps", 0}));
 }
 
 TEST_F(Link, KnowsWhenTheOtherSideIsGone) {

@@ -15,9 +15,12 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <utility>
 
 #include "base/error.h"
+#include "jobs/local/children.h"
 #include "jobs/local/pipes.h"
+#include "jobs/report.h"
 
 namespace capstan::jobs {
 namespace {
@@ -56,8 +59,18 @@ int become(char* const* argv, char* const* env, const ProcessOptions& options, i
 
 [[noreturn]] void throw_exec_error(const std::string& program, int error) {
   if (error == kNoCgroup) throw unavailable("{}: it cannot enter its control group", program);
+  // Where the file is there it is what its first line names that is not.
+  const bool there = program.find('/') != program.npos && access(program.c_str(), F_OK) == 0;
+  if (error == ENOENT && there) {
+    throw not_found("{}: the interpreter that its first line names is not there", program);
+  }
   if (error == ENOENT) throw not_found("{}: no such program", program);
   if (error == EACCES) throw permission_denied("{}: not executable (chmod +x it?)", program);
+  for (int lack : {EAGAIN, ENOMEM, EMFILE, ENFILE}) {
+    if (error != lack) continue;
+    throw resource_exhausted("{}: cannot be started: {}; see capstan doctor", program,
+                             std::strerror(error));
+  }
   throw internal_error("{}: cannot be started: {}", program, std::strerror(error));
 }
 
@@ -89,7 +102,7 @@ Process::Process(const ProcessOptions& options) {
   Fd writing;
   Fd reading = make_pipe(writing);
   int parent = getpid();
-  pid_ = fork();
+  pid_ = fork_child();
   if (pid_ < 0) throw_exec_error(options.argv[0], errno);
   if (pid_ == 0) {
     int error = become(argv.data(), env.data(), options, parent);
@@ -100,14 +113,14 @@ Process::Process(const ProcessOptions& options) {
   writing.reset();
   int error = 0;
   if (read(reading.get(), &error, sizeof error) == sizeof error) {  // closed by a good exec
-    waitpid(pid_, nullptr, 0);
+    wait_for_child(pid_);
     throw_exec_error(options.argv[0], error);
   }
   wait_fd_ = Fd(static_cast<int>(syscall(SYS_pidfd_open, pid_, 0)));  // close-on-exec by itself
   if (!wait_fd_) {
     int failure = errno;
     signal_group(SIGKILL);
-    waitpid(pid_, nullptr, 0);
+    wait_for_child(pid_);
     throw_exec_error(options.argv[0], failure);
   }
 }
@@ -127,14 +140,23 @@ ProcessEnd Process::reap() {
   pollfd ended{wait_fd_.get(), POLLIN, 0};
   poll(&ended, 1, -1);
   signal_group(SIGKILL);
-  int status = 0;
   rusage usage{};
-  while (wait4(pid_, &status, 0, &usage) < 0 && errno == EINTR) {
-  }
-  pid_ = -1;
+  const int status = wait_for_child(std::exchange(pid_, -1), &usage);
   int signal = WIFEXITED(status) ? 0 : WTERMSIG(status);
-  int code = signal ? 128 + signal : WEXITSTATUS(status);
+  int code = signal ? kExitSignalBase + signal : WEXITSTATUS(status);
   return {code, signal, usage.ru_maxrss * int64_t{1024}};
+}
+
+std::string job_mark(const std::string& job_id) { return "CAPSTAN_JOB_ID=" + job_id; }
+
+std::string task_mark(const std::string& job_id, const std::string& task) {
+  return fmt::format("CAPSTAN_TASK_ID={}/{}", job_id, task);
+}
+
+int64_t resident_memory(int pid) {
+  std::ifstream file(fmt::format("/proc/{}/statm", pid));
+  int64_t size = 0, resident = 0;
+  return file >> size >> resident ? resident * sysconf(_SC_PAGESIZE) : 0;
 }
 
 std::vector<int> process_ids() {

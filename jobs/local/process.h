@@ -29,8 +29,8 @@ struct ProcessEnd {
 
 class Process {
  public:
-  // Throws NotFound, PermissionDenied or Internal, naming the program; ResourceExhausted; and
-  // Unavailable if it cannot be put into its control group.
+  // Throws NotFound, PermissionDenied, ResourceExhausted (no room for another process now) or
+  // Internal, naming the program; Unavailable if it cannot be put into its control group.
   explicit Process(const ProcessOptions& options);
   ~Process();  // kills and reaps what still runs
   Process(const Process&) = delete;
@@ -47,6 +47,13 @@ class Process {
   int pid_ = -1;
   Fd wait_fd_;
 };
+
+// What marks every process of a job, NAME=VALUE, and every one of a single task of it.
+std::string job_mark(const std::string& job_id);
+std::string task_mark(const std::string& job_id, const std::string& task);
+
+// Bytes of memory that a process has now; 0: it is gone, or not ours to see.
+int64_t resident_memory(int pid);
 
 // Of all processes of this machine.
 std::vector<int> process_ids();

@@ -53,6 +53,7 @@ TaskLog::TaskLog(const std::string& path, OnLine on_line, uint64_t largest)
   if (path.empty()) return;
   open_file(O_TRUNC);
   if (!file_) throw internal_error("cannot write the log {}: {}", path, std::strerror(errno));
+  unlink(older_log(path).c_str());  // of an earlier job
 }
 
 void TaskLog::open_file(int flags) {
@@ -61,11 +62,42 @@ void TaskLog::open_file(int flags) {
 
 // A full disk must not end the training; the lines still reach the terminal.
 void TaskLog::keep(std::string_view bytes) {
-  if (file_ && write(file_.get(), bytes.data(), bytes.size()) < 0) file_.reset();
-  written_ += bytes.size();
-  if (!file_ || largest_ == 0 || written_ < largest_) return;
+  if (path_.empty() || bytes.empty()) return;
+  if (!file_) open_file(O_APPEND);
+  if (!file_ || !tell_loss()) {
+    lost_ += bytes.size();
+    return;
+  }
+  if (!put_all(bytes) || largest_ == 0 || written_ < largest_) return;
   written_ = 0;
   if (rename(path_.c_str(), older_log(path_).c_str()) == 0) open_file(O_EXCL);
+}
+
+// False while there is no room even for that.
+bool TaskLog::tell_loss() {
+  if (lost_ == 0) return true;
+  const uint64_t lost = lost_;
+  const bool told = put_all(fmt::format("{}[capstan: {} bytes were lost here: {}]\n",
+                                        at_line_start_ ? "" : "\n", lost, lost_why_));
+  lost_ = told ? 0 : lost;
+  return told;
+}
+
+// False if the disk took only a part, or nothing; what it did not take is counted.
+bool TaskLog::put_all(std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t n = write(file_.get(), bytes.data(), bytes.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) {
+      lost_ += bytes.size();
+      lost_why_ = std::strerror(n < 0 ? errno : ENOSPC);
+      return false;
+    }
+    at_line_start_ = bytes[size_t(n) - 1] == '\n';
+    bytes.remove_prefix(size_t(n));
+    written_ += uint64_t(n);
+  }
+  return true;
 }
 
 void TaskLog::feed(std::string_view bytes) {
@@ -76,10 +108,15 @@ void TaskLog::feed(std::string_view bytes) {
     line(std::string_view(partial_).substr(start, end - start));
   }
   partial_.erase(0, start);
-  if (partial_.size() > kLongestLine) finish();
+  if (partial_.size() > kLongestLine) cut();
 }
 
 void TaskLog::finish() {
+  if (!partial_.empty() && !at_line_start_) keep("\n");
+  cut();
+}
+
+void TaskLog::cut() {
   if (!partial_.empty()) line(partial_);
   partial_.clear();
 }

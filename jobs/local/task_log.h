@@ -20,22 +20,29 @@ class TaskLog {
   using OnLine = std::function<void(std::string_view)>;
 
   // An empty path keeps no file. Throws if the file cannot be made. A file of `largest` bytes
-  // becomes the older part (older_log), and what that held before is gone; 0: no limit.
+  // becomes the older part (older_log), and what that held before is gone; 0: no limit. What a full
+  // disk does not take is counted, and said in the file once there is room again.
   TaskLog(const std::string& path, OnLine on_line, uint64_t largest = 0);
 
   void feed(std::string_view bytes);
-  // The task has ended: what it wrote last may lack its newline.
+  // The task has ended: what it wrote last may lack its newline, which the file then gets.
   void finish();
   std::vector<std::string> last_lines() const { return {last_.begin(), last_.end()}; }
 
  private:
   void keep(std::string_view bytes);
+  bool tell_loss();
+  bool put_all(std::string_view bytes);
+  void cut();
   void open_file(int flags);
   void line(std::string_view text);
 
   const std::string path_;
   const uint64_t largest_;
   uint64_t written_ = 0;
+  uint64_t lost_ = 0;  // bytes that the disk did not take, since it last took any
+  std::string lost_why_;
+  bool at_line_start_ = true;
   Fd file_;
   OnLine on_line_;
   std::string partial_;

@@ -2,16 +2,36 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 
 #include "base/temporary_folder.h"
-#include "jobs/log_reader.h"
+#include "jobs/local/log_reader.h"
 
 namespace capstan::jobs {
 namespace {
 
 using testing::ElementsAre;
+using testing::HasSubstr;
+
+void ignore(std::string_view) {}
+
+// Files of this process take no more than so many bytes, as on a full disk.
+class FullDisk {
+ public:
+  explicit FullDisk(rlim_t bytes) {
+    signal(SIGXFSZ, SIG_IGN);
+    getrlimit(RLIMIT_FSIZE, &before_);
+    const rlimit full{bytes, before_.rlim_max};
+    setrlimit(RLIMIT_FSIZE, &full);
+  }
+  ~FullDisk() { setrlimit(RLIMIT_FSIZE, &before_); }
+
+ private:
+  rlimit before_;
+};
 
 std::vector<std::string> lines_of(std::vector<std::string> chunks) {
   std::vector<std::string> lines;
@@ -61,6 +81,51 @@ TEST(TaskLog, KeepsAtMostTwiceItsLargestSizeAndIsReadInOrder) {
   EXPECT_LE(lines.size(), 200u);
   EXPECT_TRUE(std::ranges::is_sorted(lines));
   EXPECT_EQ(lines.back(), "line 0999");
+}
+
+TEST(TaskLog, SaysWhatAFullDiskCostAndGoesOnWhenThereIsRoom) {
+  const TemporaryFolder folder;
+  const std::string path = folder.file("ps-0.log");
+  TaskLog log(path, ignore);
+  log.feed("before\n");
+  {
+    FullDisk full(10);
+    log.feed("half a line\n");
+    log.feed("nothing of this\n");
+  }
+  log.feed("after\n");
+  const std::string text = posix_files().read(path);
+  EXPECT_THAT(text, HasSubstr("before\nhal\n[capstan: 25 bytes were lost here: "));
+  EXPECT_TRUE(text.ends_with("]\nafter\n"));
+}
+
+TEST(TaskLog, EndsTheLastLineOfAnAttemptInTheFile) {
+  const TemporaryFolder folder;
+  TaskLog log(folder.file("ps-0.log"), ignore);
+  log.feed("first\nthe end of one");
+  log.finish();
+  log.feed("the next\n");
+  log.finish();
+  EXPECT_EQ(posix_files().read(folder.file("ps-0.log")), "first\nthe end of one\nthe next\n");
+}
+
+TEST(TaskLog, ForgetsTheOlderPartOfAnEarlierJob) {
+  const TemporaryFolder folder;
+  folder.put("ps-0.log.1", "of another job\n");
+  TaskLog log(folder.file("ps-0.log"), ignore);
+  EXPECT_FALSE(posix_files().exists(folder.file("ps-0.log.1")));
+}
+
+TEST(LogReader, ShowsALineThatNeverEndedWhenNothingMoreComes) {
+  const TemporaryFolder folder;
+  folder.put("ps-0.log", "whole\nkilled in the mid");
+  std::vector<std::string> lines;
+  LogReader::Sink sink = [&](std::string_view line) { lines.emplace_back(line); };
+  LogReader reader(folder.path(), {{"ps", 0}}, true);
+  reader.read(sink);
+  EXPECT_THAT(lines, ElementsAre("[ps/0] whole"));
+  reader.finish(sink);
+  EXPECT_THAT(lines, ElementsAre("[ps/0] whole", "[ps/0] killed in the mid"));
 }
 
 TEST(PrintedProgress, ReadsStepAndLossAsProgramsPrintThem) {

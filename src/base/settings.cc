@@ -17,11 +17,11 @@
 namespace capstan {
 namespace {
 
-constexpr std::array<std::string_view, 13> kNames = {
-    "CAPSTAN_LISTEN_FD",   "CAPSTAN_TASK_FD",   "CAPSTAN_SECRET_FD", "CAPSTAN_SECRET",
-    "CAPSTAN_SECRET_FILE", "CAPSTAN_TRANSPORT", "CAPSTAN_RESOLVE",   "CAPSTAN_ROLE_FLAGS",
-    "CAPSTAN_MAX_STEPS",   "CAPSTAN_THREADS",   "CAPSTAN_JOB_ID",    "CAPSTAN_WORKERS_ON_HOST",
-    "CAPSTAN_STATE_DIR"};
+constexpr std::array<std::string_view, 14> kNames = {
+    "CAPSTAN_LISTEN_FD",       "CAPSTAN_TASK_FD",   "CAPSTAN_SECRET_FD", "CAPSTAN_SECRET",
+    "CAPSTAN_SECRET_FILE",     "CAPSTAN_TRANSPORT", "CAPSTAN_RESOLVE",   "CAPSTAN_ROLE_FLAGS",
+    "CAPSTAN_MAX_STEPS",       "CAPSTAN_THREADS",   "CAPSTAN_JOB_ID",    "CAPSTAN_TASK_ID",
+    "CAPSTAN_WORKERS_ON_HOST", "CAPSTAN_STATE_DIR"};
 
 std::string text_of(const Lookup& lookup, const char* name) {
   return lookup(name).value_or(std::string());

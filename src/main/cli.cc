@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/nearest.h"
+#include "base/printable.h"
 #include "base/version.h"
 #include "jobs/report.h"
 #include "main/options.h"
@@ -228,15 +229,15 @@ int run_command_line(int argc, char** argv) {
   } catch (const CLI::CallForHelp&) {
     return 0;
   } catch (const CLI::ParseError& e) {
-    fmt::print(stderr, "capstan {}: {}\n", argv[1], e.what());
+    fmt::print(stderr, "capstan {}: {}\n", printable(argv[1]), printable(e.what()));
   } catch (const UsageError& e) {
-    fmt::print(stderr, "{}\n", e.message);
+    fmt::print(stderr, "{}\n", printable(e.message));
   } catch (const Error& e) {
-    fmt::print(stderr, "capstan {}: {}\n", argv[1], e.message());
+    fmt::print(stderr, "capstan {}: {}\n", printable(argv[1]), printable(e.message()));
     bool usage = e.code() == Code::kInvalidArgument || e.code() == Code::kNotFound;
     return usage ? jobs::kExitUsage : jobs::kExitFailure;
   } catch (const std::exception& e) {
-    fmt::print(stderr, "capstan {}: {}\n", argv[1], e.what());
+    fmt::print(stderr, "capstan {}: {}\n", printable(argv[1]), printable(e.what()));
     return jobs::kExitFailure;
   }
   return jobs::kExitUsage;

@@ -49,7 +49,7 @@ bool is_plain(const std::string& name) {
 // Names where they are fit for a command line, and ids.
 std::vector<std::string> job_words(const std::string& command) {
   std::vector<std::string> words;
-  for (const jobs::ShelvedJob& job : jobs::JobShelf(posix_files(), jobs::shelf_dir()).list()) {
+  for (const jobs::ShelvedJob& job : jobs::users_shelf().list()) {
     if ((command == "stop" && !job.alive) || (command == "rm" && job.alive)) continue;
     if (job.record && is_plain(job.record->name)) words.push_back(job.record->name);
     words.push_back(job.id);
@@ -59,7 +59,7 @@ std::vector<std::string> job_words(const std::string& command) {
 
 std::vector<std::string> task_words(const std::string& job) {
   std::vector<std::string> words;
-  const jobs::ShelvedJob found = jobs::JobShelf(posix_files(), jobs::shelf_dir()).find(job);
+  const jobs::ShelvedJob found = jobs::users_shelf().find(job);
   if (!found.record) return words;
   for (const jobs::TaskReport& task : found.record->state.tasks) words.push_back(task.task.name());
   return words;

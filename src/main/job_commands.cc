@@ -11,11 +11,14 @@
 #include <thread>
 
 #include "base/error.h"
+#include "base/files.h"
+#include "base/printable.h"
 #include "base/settings.h"
 #include "jobs/job_shelf.h"
 #include "jobs/job_view.h"
+#include "jobs/local/log_reader.h"
 #include "jobs/local/lost_job.h"
-#include "jobs/log_reader.h"
+#include "jobs/local/process.h"
 #include "jobs/terminal.h"
 #include "main/options.h"
 
@@ -23,9 +26,8 @@ namespace capstan::cli {
 namespace {
 
 constexpr auto kLookInterval = std::chrono::milliseconds(50);
+constexpr auto kSilence = std::chrono::seconds(5);  // nobody waits longer without a word
 constexpr auto kFollowInterval = std::chrono::milliseconds(200);
-
-jobs::JobShelf shelf() { return {posix_files(), jobs::shelf_dir()}; }
 
 double wall_clock() { return double(std::time(nullptr)); }
 
@@ -33,14 +35,14 @@ double wall_clock() { return double(std::time(nullptr)); }
 size_t width() { return isatty(STDOUT_FILENO) ? jobs::columns(STDOUT_FILENO) : 0; }
 
 jobs::ShelvedJob readable(const std::string& text) {
-  jobs::ShelvedJob job = shelf().find(text);
+  jobs::ShelvedJob job = jobs::users_shelf().find(text);
   if (!job.record) throw failed_precondition("{}", job.problem);
   return job;
 }
 
 void say_end(const jobs::ShelvedJob& job) {
   const std::string why = job.record ? job.record->reason : job.problem;
-  fmt::print("{}: {}{}{}\n", job.id, job.state(), why.empty() ? "" : ": ", why);
+  fmt::print("{}: {}{}{}\n", job.id, job.state(), why.empty() ? "" : ": ", printable(why));
 }
 
 jobs::TaskId task_named(const jobs::JobRecord& record, const std::string& name) {
@@ -52,10 +54,45 @@ jobs::TaskId task_named(const jobs::JobRecord& record, const std::string& name) 
   throw not_found("job {} has no task {}; it has {}", record.id, name, known);
 }
 
+// " on HOST" for a job of another machine.
+std::string where(const jobs::ShelvedJob& job) {
+  return job.elsewhere ? " on " + job.record->host : "";
+}
+
+void ask_to_stop(jobs::JobShelf& all, const std::string& id) {
+  if (!all.find(id).over()) all.ask_to_stop(id);
+}
+
+void wait_while_alive(const jobs::JobShelf& all, const std::string& id) {
+  const auto begin = std::chrono::steady_clock::now();
+  for (bool said = false; all.alive(id); std::this_thread::sleep_for(kLookInterval)) {
+    if (said || std::chrono::steady_clock::now() - begin < kSilence) continue;
+    said = true;
+    fmt::print(stderr, "{} has been asked to stop; waiting for it to end (capstan status {})\n", id,
+               id);
+  }
+}
+
+// Whoever ends last may remove the records of others.
+void wait_for_end(jobs::JobShelf& all, const std::string& id) {
+  wait_while_alive(all, id);
+  if (!posix_files().exists(all.folder(id))) {
+    fmt::print("{}: has ended, and its record has made room for newer ones\n", id);
+    return;
+  }
+  jobs::ShelvedJob job = all.find(id);
+  if (job.state() == "elsewhere") {
+    fmt::print("{}: has been asked to stop{}, and cannot be seen from here\n", id, where(job));
+    return;
+  }
+  if (job.state() == "lost") jobs::bury_lost_job(all, *job.record);
+  say_end(all.find(id));
+}
+
 }  // namespace
 
 int show_jobs(const JobsOptions& options) {
-  const std::vector<jobs::ShelvedJob> all = shelf().list();
+  const std::vector<jobs::ShelvedJob> all = jobs::users_shelf().list();
   if (options.json) {
     for (const jobs::ShelvedJob& job : all)
       fmt::print("{}\n", jobs::job_line_json(job, wall_clock()));
@@ -69,9 +106,9 @@ int show_jobs(const JobsOptions& options) {
 
 int show_status(const JobsOptions& options) {
   const jobs::ShelvedJob job = readable(options.jobs[0]);
-  const size_t columns = isatty(STDOUT_FILENO) ? width() : 100;
-  fmt::print("{}", options.json ? jobs::status_json(job) + "\n"
-                                : jobs::status_text(job, wall_clock(), columns));
+  fmt::print("{}", options.json
+                       ? jobs::status_json(job) + "\n"
+                       : jobs::status_text(job, wall_clock(), width(), jobs::resident_memory));
   return 0;
 }
 
@@ -86,36 +123,39 @@ int show_logs(const LogsOptions& options) {
     throw not_found("job {} has ended well, and its logs were not kept; --log-dir keeps them",
                     job.id);
   }
+  if (!posix_files().exists(job.record->log_dir)) {
+    throw not_found("the logs of job {} are gone: {} is not there any more", job.id,
+                    job.record->log_dir);
+  }
   jobs::LogReader reader(job.record->log_dir, tasks, /*prefixed=*/options.task.empty());
   // Whether it lives is asked before reading: what it wrote last is not missed.
-  for (bool alive = true; alive;) {
-    alive = options.follow && shelf().alive(job.id);
-    reader.read([](std::string_view line) { fmt::print("{}\n", line); });
+  auto print = [](std::string_view line) { fmt::print("{}\n", line); };
+  while (jobs::users_shelf().alive(job.id)) {
+    reader.read(print);
     std::fflush(stdout);
-    if (alive) std::this_thread::sleep_for(kFollowInterval);
+    if (!options.follow) return 0;
+    std::this_thread::sleep_for(kFollowInterval);
   }
+  reader.finish(print);
   return 0;
 }
 
 int stop_jobs(const JobsOptions& options) {
-  jobs::JobShelf all = shelf();
-  for (const std::string& text : options.jobs) {
-    jobs::ShelvedJob job = all.find(text);
-    if (job.alive) all.ask_to_stop(job.id);
-    while (all.alive(job.id)) std::this_thread::sleep_for(kLookInterval);
-    job = all.find(job.id);
-    if (job.state() == "lost") jobs::bury_lost_job(all, *job.record);
-    say_end(all.find(job.id));
-  }
+  jobs::JobShelf all = jobs::users_shelf();
+  std::vector<std::string> ids;
+  for (const std::string& text : options.jobs) ids.push_back(all.find(text).id);
+  for (const std::string& id : ids) ask_to_stop(all, id);
+  for (const std::string& id : ids) wait_for_end(all, id);
   return 0;
 }
 
 int remove_jobs(const JobsOptions& options) {
-  jobs::JobShelf all = shelf();
+  jobs::JobShelf all = jobs::users_shelf();
   for (const std::string& text : options.jobs) {
     const jobs::ShelvedJob job = all.find(text);
-    if (job.alive) {
-      throw failed_precondition("job {} runs; stop it first: capstan stop {}", job.id, job.id);
+    if (!job.over()) {
+      throw failed_precondition("job {} runs{}; stop it first: capstan stop {}", job.id, where(job),
+                                job.id);
     }
     if (job.record) jobs::remove_with_logs(all, *job.record);
     all.remove(job.id);

@@ -1,9 +1,9 @@
 #include <fmt/format.h>
-#include <poll.h>
 #include <signal.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -11,9 +11,11 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "jobs/json_lines.h"
+#include "jobs/json_text.h"
 #include "jobs/local/detached_job.h"
 #include "jobs/local/local_job.h"
 #include "jobs/local/pipes.h"
+#include "jobs/output_queue.h"
 #include "jobs/terminal.h"
 #include "main/installation.h"
 #include "main/options.h"
@@ -49,53 +51,56 @@ jobs::JobSpec complete(const RunOptions& options) {
   return job;
 }
 
+// A job that was stopped does not wait for ever for somebody to read why.
+constexpr auto kPatience = std::chrono::seconds(5);
+
+void flush(jobs::OutputQueue& output, const jobs::JobReport& report, int interrupt) {
+  const bool stopped = report.exit_code != 0 && !report.cause;
+  output.flush(interrupt,
+               stopped ? std::optional<std::chrono::milliseconds>(kPatience) : std::nullopt);
+}
+
 int run_shown(const jobs::JobSpec& spec, jobs::LocalOptions options, bool quiet) {
   bool tty = isatty(STDOUT_FILENO);
   jobs::TerminalOptions look{.live = tty, .colour = tty && !std::getenv("NO_COLOR")};
-  look.interrupt = options.signal_fd;
   look.quiet = quiet;
-  jobs::LocalJob* running = nullptr;
-  jobs::Terminal terminal(look, [&] {
-    if (running) running->stop();
-  });
+  const int signals = options.signal_fd;
+  jobs::PollLoop loop;
+  jobs::OutputQueue output(loop);
+  jobs::Terminal terminal(look, output);
   options.tick = [&] { terminal.tick(); };
-  jobs::LocalJob job(spec, std::move(options), terminal);
-  running = &job;
-  jobs::JobReport report = job.run();
+  options.output = &output;
+  jobs::JobReport report = jobs::LocalJob(loop, spec, std::move(options), terminal).run();
   terminal.finish(report);
+  flush(output, report, signals);
   return report.exit_code;
 }
 
-bool write_line(std::string_view line) {
-  std::string text = std::string(line) + "\n";
-  for (size_t done = 0; done < text.size();) {
-    ssize_t n = write(STDOUT_FILENO, text.data() + done, text.size() - done);
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return false;
-    done += static_cast<size_t>(n);
-  }
-  return true;
-}
-
 int run_as_json(const jobs::JobSpec& spec, jobs::LocalOptions options) {
-  jobs::LocalJob* running = nullptr;
-  jobs::JsonLines lines([&](std::string_view line) {
-    if (!write_line(line) && running) running->stop();
-  });
-  jobs::LocalJob job(spec, std::move(options), lines);
-  running = &job;
-  jobs::JobReport report = job.run();
+  const int signals = options.signal_fd;
+  jobs::PollLoop loop;
+  jobs::OutputQueue output(loop);
+  jobs::JsonLines lines(
+      [&](std::string_view line) { output.write(STDOUT_FILENO, std::string(line) + "\n"); },
+      [&] { return output.full(); });
+  options.output = &output;
+  jobs::JobReport report = jobs::LocalJob(loop, spec, std::move(options), lines).run();
   lines.finish(report);
+  flush(output, report, signals);
   return report.exit_code;
 }
 
 // The id alone, for scripts; the rest for people.
-int run_in_background(const jobs::JobSpec& job, const std::string& log_dir) {
-  const std::string id = jobs::run_detached(job, {.log_dir = log_dir});
-  fmt::print("{}\n", id);
+int run_in_background(const jobs::JobSpec& job, const RunOptions& options) {
+  const std::string id = jobs::run_detached(job, {.log_dir = options.log_dir});
   if (const std::string note = jobs::memory_note(job); !note.empty()) {
     fmt::print(stderr, "{}\n", note);
   }
+  if (options.json) {
+    fmt::print("{}\n", jobs::JsonObject().add("event", "detached").add("id", id).text());
+    return 0;
+  }
+  fmt::print("{}\n", id);
   fmt::print(stderr,
              "the job runs in the background: capstan status {0} | logs -f {0} | stop {0}\n", id);
   return 0;
@@ -105,7 +110,7 @@ int run_in_background(const jobs::JobSpec& job, const std::string& log_dir) {
 
 int run_job(const RunOptions& options) {
   jobs::JobSpec job = complete(options);
-  if (options.detach) return run_in_background(job, options.log_dir);
+  if (options.detach) return run_in_background(job, options);
   Fd signals = jobs::signals_as_fd({SIGINT, SIGTERM, SIGHUP});
   jobs::LocalOptions local{.log_dir = options.log_dir, .signal_fd = signals.get()};
   return options.json ? run_as_json(job, std::move(local))

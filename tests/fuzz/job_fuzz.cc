@@ -6,7 +6,7 @@
 #include "jobs/fake_platform.h"
 #include "jobs/job_controller.h"
 #include "jobs/job_view.h"
-#include "jobs/local/status_json.h"
+#include "jobs/local/link_packets.h"
 
 namespace capstan {
 namespace {
@@ -57,7 +57,7 @@ void read_record(std::string_view text) {
   const JobRecord record = record_from_json(text);
   if (to_json(record_from_json(to_json(record))) != to_json(record)) __builtin_trap();
   const ShelvedJob job{.id = record.id, .record = record};
-  status_text(job, 2e6, 80);
+  status_text(job, 2e6, 80, [](int) { return int64_t{0}; });
   jobs_table({job}, 2e6, 80);
   job_line_json(job, 2e6);
   status_json(job);

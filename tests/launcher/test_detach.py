@@ -4,8 +4,11 @@ import json
 import os
 import random
 import re
+import shutil
 import signal
 import socket
+import subprocess
+import time
 
 import pytest
 from processes import GETS_THE_SECRET, TALKS, processes_with, secret_files, shared_memory, wait_until
@@ -40,10 +43,70 @@ def test_the_id_is_printed_and_the_job_ends_by_itself(detach, run_capstan, progr
     assert "[worker/1] hello" in run_capstan("logs", job).stdout
 
 
+def test_the_id_comes_as_json_where_that_is_asked_for(detach, program, record):
+    event = json.loads(detach("--json", "--workers", 1, program("")))
+    assert event["event"] == "detached"
+    wait_until(lambda: record(event["id"])["state"]["ended"], "the job ends")
+
+
 def test_a_program_that_is_not_there_is_said_at_once(run_capstan, shelf):
     done = run_capstan("run", "--detach", "--workers", 1, "./absent")
     assert done.returncode == 2 and "./absent: no such program" in done.stderr
     assert list(shelf.iterdir()) == []
+
+
+def test_a_job_that_never_began_is_told_with_its_reason_and_leaves_nothing(run_capstan, program, shelf):
+    done = run_capstan("run", "--detach", "--workers", 1, "--log-dir", "/proc", program(TRAINS))
+    assert done.returncode == 1 and "cannot write the log /proc/worker-0.log" in done.stderr
+    assert list(shelf.iterdir()) == []
+
+
+def test_a_log_folder_belongs_to_one_job_at_a_time(detach, run_capstan, program, shelf):
+    job = detach("--workers", 1, "--log-dir", "logs", program(TRAINS))
+    for how in (["--detach"], []):
+        done = run_capstan("run", *how, "--workers", 1, "--log-dir", "logs", program(TRAINS))
+        assert done.returncode == 1 and "another job writes its logs there" in done.stderr
+    assert [path.name for path in shelf.iterdir()] == [job]
+
+
+def in_the_shell(capstan, command, tmp_path, **env):
+    env = {**os.environ, "XDG_STATE_HOME": str(tmp_path / "state"), **env}
+    return subprocess.run(
+        ["sh", "-c", command], cwd=tmp_path, env=env, capture_output=True, text=True, timeout=30
+    )
+
+
+def open_files(pid):
+    folder = f"/proc/{pid}/fd"
+    return {int(fd): os.readlink(f"{folder}/{fd}") for fd in os.listdir(folder)}
+
+
+def test_descriptors_of_the_caller_are_not_held(capstan, run_capstan, program, record, tmp_path):
+    (tmp_path / "mine").touch()
+    done = in_the_shell(capstan, f"{capstan} run --detach --workers 1 {program(TRAINS)} 7<mine <&-", tmp_path)
+    job = done.stdout.strip()
+    wait_until(lambda: tasks_of(record(job))[0]["pid"], "the task runs")
+    for pid in (record(job)["holder"], record(job)["controller"], tasks_of(record(job))[0]["pid"]):
+        assert str(tmp_path / "mine") not in open_files(pid).values()
+    assert not any("errors.log" in name for name in open_files(tasks_of(record(job))[0]["pid"]).values())
+    assert "running" in run_capstan("jobs").stdout
+    assert run_capstan("stop", job).returncode == 0
+
+
+def test_a_disk_that_is_full_at_the_start_does_not_hold_up_whoever_detaches(capstan, program, tmp_path):
+    (tmp_path / "state").mkdir()
+    mounted = "mount -t tmpfs -o size=256k tmpfs state"
+    if subprocess.run(["unshare", "-rm", "sh", "-c", mounted], cwd=tmp_path, capture_output=True).returncode:
+        pytest.skip("no file system of our own can be mounted")
+    # Room for one record, and not for another one beside it.
+    fill = "dd if=/dev/zero of=state/fill bs=4k count=63 status=none"
+    body = "import os, time\nwhile not os.path.exists('go'): time.sleep(0.01)"
+    path = program(body)
+    command = f"{mounted} && {fill} && {capstan} run --detach --workers 1 {path} && touch go"
+    inside = f"unshare -rm sh -c '{command}'"
+    done = in_the_shell(capstan, inside, tmp_path, CAPSTAN_STATE_DIR=str(tmp_path / "state"))
+    assert done.returncode == 0 and re.fullmatch("[0-9a-f]{12}\n", done.stdout), done.stderr
+    wait_until(lambda: processes_with(str(path)) == [], "the job ends")
 
 
 def test_nothing_of_the_terminal_is_held(detach, program, record):
@@ -87,15 +150,90 @@ def test_training_goes_on_when_controllers_are_killed(detach, run_capstan, progr
     assert left == {f"capstan/jobs/{job}/{name}" for name in own}
 
 
+def children_of(pid):
+    found = []
+    for child in map(int, filter(str.isdigit, os.listdir("/proc"))):
+        try:
+            if parent_of(child) == pid:
+                found.append(child)
+        except OSError:
+            pass
+    return found
+
+
+def controllers_of(holder):
+    """Those that live: ours, and in the holder's own session, as its keeper is not."""
+
+    def is_one(pid):
+        try:
+            return is_ours(pid) and os.getsid(pid) == holder and state_of(pid) != "Z"
+        except OSError:
+            return False
+
+    return [pid for pid in children_of(holder) if is_one(pid)]
+
+
+COMES_BACK = """
+import json, os, signal
+task = json.loads(os.environ["TF_CONFIG"])["task"]
+if task == {"type": "worker", "index": 1}:
+    open("tries", "a").write("x")
+    if os.path.getsize("tries") < 3: os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+# In a writing, a start or a restart as well as between them.
+@pytest.mark.parametrize("kills", [6, pytest.param(50, marks=[pytest.mark.long, pytest.mark.timeout(600)])])
+def test_controllers_may_be_killed_at_any_moment(start, run_capstan, program, record, shelf, tmp_path, kills):
+    path = program(COMES_BACK + TRAINS)
+    starting = start("run", "--detach", "--restart", 9, "--ps", 1, "--workers", 2, path)
+
+    def holders():
+        return [pid for pid in processes_with(str(path)) if is_ours(pid) and os.getsid(pid) == pid and children_of(pid)]
+
+    wait_until(holders, "somebody holds the job")
+    (holder,) = holders()
+    chance = random.Random(7)
+    for i in range(kills):
+        wait_until(lambda: controllers_of(holder), "a controller decides", 30)
+        moment = time.monotonic() + (0 if i == 0 else chance.uniform(0, 0.3 if kills < 10 else 1.5))
+        while time.monotonic() < moment:
+            pass
+        for pid in controllers_of(holder):
+            os.kill(pid, signal.SIGKILL)
+    job = starting.communicate(timeout=60)[0].strip()
+
+    def all_run():
+        seen = tasks_of(record(job))
+        return [t["attempt"] for t in seen] == [1, 1, 3] and all(t["state"] == "running" and t["pid"] for t in seen)
+
+    wait_until(all_run, "worker/1 comes back twice", 60)
+    done = step_of(record(job))
+    wait_until(lambda: step_of(record(job)) > done, "training goes on")
+    tasks = [pid for pid in processes_with(str(path)) if not is_ours(pid)]
+    assert sorted(tasks) == sorted(task["pid"] for task in tasks_of(record(job)))
+    assert (tmp_path / "tries").read_text() == "xxx" and record(job)["state"]["restarts"] == 2
+    assert "stopped by capstan stop" in run_capstan("stop", job).stdout
+    assert processes_with(str(path)) == []
+
+
 def helpers(job, record, path):
     """The processes of ours, which have the program in their command line too."""
     group = {record(job)["holder"], record(job)["controller"]}
     return group | {pid for pid in processes_with(str(path)) if parent_of(pid) in group and is_ours(pid)}
 
 
-def parent_of(pid):
+def stat_of(pid):
     with open(f"/proc/{pid}/stat") as file:
-        return int(file.read().rsplit(")", 1)[1].split()[1])
+        return file.read().rsplit(")", 1)[1].split()
+
+
+def state_of(pid):
+    return stat_of(pid)[0]
+
+
+def parent_of(pid):
+    return int(stat_of(pid)[1])
 
 
 def is_ours(pid):
@@ -116,6 +254,28 @@ def test_a_failure_while_no_controller_looks_is_seen_by_the_next(detach, program
     os.kill(record(job)["controller"], signal.SIGKILL)
     wait_until(lambda: record(job)["state"]["ended"], "the job ends")
     assert (record(job)["exit_code"], record(job)["cause"]) == (4, "worker/0")
+
+
+def test_logs_that_were_removed_do_not_hold_a_new_controller_up(detach, program, record, tmp_path):
+    body = "import os, sys, time\nwhile not os.path.exists('go'): time.sleep(0.001)\nsys.exit(4)"
+    job = detach("--workers", 1, "--log-dir", "logs", program(body))
+    shutil.rmtree(tmp_path / "logs")
+    kill_controller(job, record)
+    (tmp_path / "go").touch()
+    wait_until(lambda: record(job)["state"]["ended"], "the job ends")
+    assert record(job)["exit_code"] == 4
+
+
+def test_a_signal_that_no_controller_heard_stops_the_job(detach, program, record):
+    job = detach("--workers", 1, program(TRAINS))
+    holder, controller = record(job)["holder"], record(job)["controller"]
+    os.kill(holder, signal.SIGSTOP)
+    os.kill(controller, signal.SIGKILL)
+    wait_until(lambda: state_of(controller) == "Z", "the controller is dead")
+    os.kill(holder, signal.SIGTERM)
+    os.kill(holder, signal.SIGCONT)
+    wait_until(lambda: record(job)["state"]["ended"], "the job ends")
+    assert record(job)["exit_code"] == 143
 
 
 def test_a_stop_that_was_asked_for_survives_a_controller(detach, run_capstan, program, record, shelf):
@@ -151,7 +311,7 @@ def test_nothing_outlives_the_holder(detach, run_capstan, program, record):
     os.kill(record(job)["holder"], signal.SIGKILL)
     wait_until(lambda: processes_with(str(path)) == [], "nothing is left")
     assert record(job)["reason"] == "whoever held the tasks of this job was killed"
-    assert "stopped" in run_capstan("status", job).stdout
+    assert "failed after" in run_capstan("status", job).stdout
 
 
 def test_holder_and_controller_killed_at_once_leave_a_job_that_can_be_stopped(detach, run_capstan, program, record):

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 
@@ -62,7 +63,7 @@ def test_a_job_that_runs_can_be_looked_at_and_stopped(start, run_capstan, progra
     wait_until(lambda: [t["step"] for t in record_of(shelf)["state"]["tasks"]] == [99, 99], "the steps are recorded")
     status = run_capstan("status", "prog").stdout
     assert "running for" in status and "step 99/1000" in status
-    assert re.search(r"worker/0 .* 99/1000 +0\.0101\d* +\d+\.\d MB", status)
+    assert re.search(r"worker/0 .* 99/1000 +0\.0101\d* +[\d.]+ +\d+\.\d MB", status)
     assert "*" in status and "step 99" in status.splitlines()[-1]
     assert "has told" in run_capstan("logs", "program", "worker/1").stdout
     assert run_capstan("rm", "program").returncode == 1  # it runs
@@ -106,7 +107,7 @@ def test_a_launcher_that_was_killed_leaves_a_lost_job(start, run_capstan, progra
     wait_until(lambda: not processes_with(str(path)), "the tasks end")
     assert [j["state"] for j in listed(run_capstan)] == ["lost"]
     assert "was killed" in run_capstan("stop", "program").stdout
-    assert [j["state"] for j in listed(run_capstan)] == ["stopped"]
+    assert [j["state"] for j in listed(run_capstan)] == ["failed"]
 
 
 @pytest.mark.parametrize("command", ["status", "logs", "stop", "rm"])
@@ -209,20 +210,29 @@ def test_twenty_jobs_in_a_row_leave_only_their_records(run_capstan, program, she
 
 def test_ten_jobs_at_once_do_not_see_each_other(start, program, tmp_path):
     body = """
-import json, os
-cluster = json.loads(os.environ["TF_CONFIG"])["cluster"]
-print(json.dumps([os.environ["CAPSTAN_JOB_ID"], cluster, os.environ["MINE"]]))
+import glob, json, os, time
+config, mine = json.loads(os.environ["TF_CONFIG"]), os.environ["MINE"]
+open("here-%s-%s" % (mine, config["task"]["type"]), "w").close()
+while len(glob.glob("here-*")) < 20: time.sleep(0.01)  # all at once, not one after another
+print(json.dumps([os.environ["CAPSTAN_JOB_ID"], config["cluster"], mine]))
 """
     path = program(body)
-    jobs = [start("run", "--json", "--ps", 1, "--workers", 1, "--env", f"MINE={i}", path) for i in range(10)]
+
+    def run(i):
+        return start("run", "--json", "--ps", 1, "--workers", 1, "--env", f"MINE={i}", "--log-dir", f"logs-{i}", path)
+
+    jobs = [run(i) for i in range(10)]
     ids, ports = [], []
     for number, job in enumerate(jobs):
         out, _ = job.communicate(timeout=60)
         assert job.returncode == 0
-        lines = [json.loads(e["line"]) for e in map(json.loads, out.splitlines()) if e["event"] == "log"]
-        assert {mine for _, _, mine in lines} == {str(number)}
+        printed = [e["line"] for e in map(json.loads, out.splitlines()) if e["event"] == "log"]
+        lines = [json.loads(line) for line in printed]
+        assert [mine for _, _, mine in lines] == [str(number)] * 2
         ids += {job_id for job_id, _, _ in lines}
         ports += lines[0][1]["ps"] + lines[0][1]["worker"]
+        kept = [file.read_text() for file in (tmp_path / f"logs-{number}").iterdir()]
+        assert sorted(kept) == sorted(line + "\n" for line in printed)
     assert len(set(ids)) == 10 and len(set(ports)) == 20
 
 
@@ -232,6 +242,48 @@ def test_quiet_shows_failures_and_the_table(run_capstan, program):
     assert "chatter" not in done.stdout and "worker" in done.stdout
     done = run_capstan("run", "--quiet", "--workers", 1, program(body), "3")
     assert "worker/0 failed with exit code 3" in done.stdout and "chatter" in done.stderr
+
+
+def test_a_name_that_holds_escape_sequences_is_shown_in_messages_and_not_obeyed(run_capstan, program):
+    for end in ("a", "b"):
+        run_capstan("run", "--workers", 1, "--name", "\x1b[2Jtrain" + end, program(""))
+    said = run_capstan("status", "\x1b[2Jtrain").stderr + run_capstan("status", "\x1b[2Jtrainc").stderr
+    assert "may be" in said and "did you mean" in said
+    assert "\x1b" not in said and r"\x1b[2Jtrain" in said
+
+
+def test_logs_that_are_gone_are_said_to_be(run_capstan, program, tmp_path):
+    run_capstan("run", "--workers", 1, "--log-dir", "logs", program("print('hello')"))
+    shutil.rmtree(tmp_path / "logs")
+    done = run_capstan("logs", "program")
+    assert done.returncode == 2 and f"are gone: {tmp_path}/logs is not there" in done.stderr
+
+
+def test_a_job_that_ran_into_its_deadline_has_failed(run_capstan, program):
+    assert run_capstan("run", "--workers", 1, "--timeout", 0.1, program(WAITS)).returncode == 124
+    assert [job["state"] for job in listed(run_capstan)] == ["failed"]
+
+
+IGNORES = """
+import os, signal, time
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+print("ready", flush=True)
+while not os.path.exists("go"): time.sleep(0.01)
+"""
+
+
+def test_all_jobs_are_asked_before_any_is_waited_for_and_waiting_is_said(detach, start, run_capstan, program, shelf):
+    jobs = [detach("--workers", 1, program(IGNORES)) for _ in range(2)]
+    for job in jobs:
+        wait_until(lambda job=job: "ready" in run_capstan("logs", job).stdout, "it does not listen")
+        os.kill(record_of(shelf, job)["controller"], signal.SIGSTOP)
+    stopping = start("stop", *jobs)
+    wait_until(lambda: all((shelf / job / "stop").exists() for job in jobs), "both are asked")
+    assert f"{jobs[0]} has been asked to stop; waiting" in stopping.stderr.readline()
+    for job in jobs:
+        os.kill(record_of(shelf, job)["controller"], signal.SIGCONT)
+    out, _ = stopping.communicate(timeout=30)
+    assert out.count("stopped by capstan stop") == 2
 
 
 def test_stopping_a_job_that_has_ended_says_so(run_capstan, program):

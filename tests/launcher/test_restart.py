@@ -45,6 +45,20 @@ if not os.path.exists("mark"):
     assert first == second
 
 
+def test_what_an_attempt_left_behind_does_not_hold_the_next_one_up(run_capstan, program):
+    body = """
+import os, signal, subprocess
+listener = int(os.environ["CAPSTAN_LISTEN_FD"])
+if not os.path.exists("mark"):
+    open("mark", "w").close()
+    subprocess.Popen(["sleep", "63.5"], start_new_session=True, pass_fds=[listener])
+    os.kill(os.getpid(), signal.SIGKILL)
+print("again", flush=True)
+"""
+    done = run_capstan("run", "--restart", 1, "--workers", 1, program(body))
+    assert done.returncode == 0 and "[worker/0] again" in done.stdout, done.stderr
+
+
 def test_without_restarts_nothing_comes_back(run_capstan, program):
     done = run_capstan("run", "--workers", 1, program(ONCE), "worker/0", 9)
     assert done.returncode == 137
@@ -73,6 +87,7 @@ if not os.path.exists("mark"):
     done = run_capstan("run", "--json", "--restart", 1, "--workers", 1, program(body))
     assert done.returncode == 0
     (again,) = [e for e in map(json.loads, done.stdout.splitlines()) if e["event"] == "restart"]
+    assert again.pop("time") > 0
     assert again == {
         "event": "restart", "task": "worker/0", "attempt": 2, "why": "exit code 1: ps/0 is gone", "delay": 1,
     }  # fmt: skip
@@ -84,6 +99,15 @@ def test_the_budget_is_kept_and_said(run_capstan, program):
     assert done.returncode == 137
     assert "worker/0 failed first, ended by SIGKILL, in attempt 3 (--restart 2)" in done.stderr
     assert re.search(r"cause: SIGKILL +3 +SIGKILL; SIGKILL$", done.stdout, re.M)
+
+
+def test_a_program_that_vanishes_before_it_comes_back_is_told_and_remembered(run_capstan, program):
+    body = "import os, signal; os.remove(__file__); os.kill(os.getpid(), signal.SIGKILL)"
+    done = run_capstan("run", "--restart", 3, "--workers", 1, program(body))
+    assert done.returncode == 127
+    assert re.search(r" worker +0 +yes +no .* cause: exit code 127 +2 +SIGKILL$", done.stdout, re.M)
+    assert "program: no such program" in done.stderr
+    assert "failed after" in run_capstan("status", "program").stdout
 
 
 def test_a_budget_below_nothing_is_refused(run_capstan):

@@ -1,6 +1,7 @@
 """`capstan run` seen from outside: roles, ports, logs, causes, exit codes, and nothing left."""
 
 import json
+import os
 import re
 import signal
 import socket
@@ -22,6 +23,18 @@ print("listens", "%s:%d" % server.getsockname() == own)
 
 def events_of(process):
     return [json.loads(line) for line in process.stdout.splitlines()]
+
+
+def without_time(event):
+    return {name: value for name, value in event.items() if name != "time"}
+
+
+def test_every_event_tells_its_time(run_capstan, program):
+    begin = time.time()
+    done = run_capstan("run", "--json", "--workers", 1, program("print('step: 1')"))
+    times = [event["time"] for event in events_of(done)]
+    assert len(times) == 5 and times == sorted(times)
+    assert begin - 0.001 <= times[0] and times[-1] <= time.time()
 
 
 def test_every_task_gets_a_listening_socket_on_its_own_port(run_capstan, program):
@@ -220,7 +233,7 @@ print("step: 99, loss: 7", flush=True)
 """
     done = run_capstan("run", "--json", "--workers", 1, program(body))
     steps = [e for e in events_of(done) if e["event"] == "step"]
-    assert steps == [
+    assert [without_time(step) for step in steps] == [
         {"event": "step", "task": "worker/0", "step": 10, "loss": 0.5, "last_step": 100}
     ]
 
@@ -312,6 +325,39 @@ subprocess.Popen(["sleep", "61.5"], start_new_session=True)
     assert processes_with("sleep\0" + "61.5") == []
 
 
+def test_daemons_of_a_task_that_end_leave_no_zombies(start, program):
+    body = """
+import os, time
+reading, writing = os.pipe()
+for _ in range(20):
+    if os.fork() == 0:
+        if os.fork() == 0:
+            os.setsid()
+        os._exit(0)
+    os.wait()
+os.close(writing)
+os.read(reading, 1)  # until the last of them has ended
+print("ready", flush=True)
+time.sleep(60)
+"""
+    job = start("run", "--workers", 1, program(body))
+    assert "ready" in job.stdout.readline()
+    wait_until(lambda: zombies_of(job.pid) == [], "all have been waited for", 5)
+
+
+def zombies_of(parent):
+    found = []
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{pid}/stat") as file:
+                state, of = file.read().rsplit(")", 1)[1].split()[:2]
+        except OSError:
+            continue
+        if state == "Z" and int(of) == parent:
+            found.append(pid)
+    return found
+
+
 def test_nothing_outlives_a_launcher_that_is_killed(start, program):
     body = """
 import subprocess, time
@@ -343,6 +389,38 @@ def test_a_reader_that_leaves_ends_the_job(capstan, program, tmp_path):
     done = subprocess.run(["sh", "-c", command], cwd=tmp_path, capture_output=True, timeout=30)
     assert done.stdout.count(b"\n") == 3
     wait_until(lambda: not processes_with(str(path)), "the job ends")
+
+
+CHATTERS = """
+for i in range(4000): print("x" * 100)
+open("much", "w").close()
+while True: print("x" * 100)
+"""
+
+
+@pytest.mark.parametrize("how", [[], ["--json"]])
+def test_a_reader_that_does_not_read_holds_no_deadline_up(start, program, how):
+    path = program(CHATTERS)
+    job = start("run", *how, "--timeout", 1, "--workers", 1, path)
+    assert job.wait(20) == 124
+    assert processes_with(str(path)) == []
+
+
+@pytest.mark.parametrize("how", [[], ["--json"]])
+def test_a_reader_that_does_not_read_holds_no_signal_up(start, program, tmp_path, how):
+    job = start("run", *how, "--workers", 1, program(CHATTERS))
+    wait_until((tmp_path / "much").exists, "more is printed than a pipe holds")
+    job.send_signal(signal.SIGINT)
+    assert job.wait(20) == 130
+
+
+def test_a_reader_that_comes_late_gets_everything(start, program, tmp_path):
+    body = "for i in range(40000): print('line', i, 'x' * 80)\nopen('done', 'w').close()"
+    job = start("run", "--workers", 1, program(body))
+    first = job.stdout.readline()
+    out, _ = job.communicate(timeout=60)
+    assert job.returncode == 0
+    assert [int(n) for n in re.findall(r"line (\d+)", first + out)] == list(range(40000))
 
 
 def test_output_that_is_not_text_does_no_harm(run_capstan, program):

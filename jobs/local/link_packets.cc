@@ -1,4 +1,4 @@
-#include "jobs/local/status_json.h"
+#include "jobs/local/link_packets.h"
 
 #include <nlohmann/json.hpp>
 

@@ -24,6 +24,8 @@ class LogReader {
   // What has come since the last call, fit for a terminal. A line that has not ended is shown when
   // it has, or when it is very long.
   void read(const Sink& sink);
+  // Nothing more is written: shows what has not ended, too.
+  void finish(const Sink& sink);
 
  private:
   struct File {

@@ -1,4 +1,4 @@
-#include "jobs/log_reader.h"
+#include "jobs/local/log_reader.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -52,6 +52,13 @@ void LogReader::read(const Sink& sink) {
       read_to_the_end(*file);
     }
   }
+  sink_ = nullptr;
+}
+
+void LogReader::finish(const Sink& sink) {
+  read(sink);
+  sink_ = &sink;
+  for (auto& file : files_) file->lines->finish();
   sink_ = nullptr;
 }
 
