@@ -53,7 +53,7 @@ void TrainingInfo::add(const jobs::Progress& progress, double seconds, int live_
   if (progress.step < last_.step) return;  // of a worker that is behind
   if (progress.step > last_.step) rate_.add(seconds, progress.step);
   const auto loss = progress.loss ? progress.loss : last_.loss;
-  last_ = {progress.step, loss, rate_.per_second(), seconds, live_workers};
+  last_ = {progress.step, loss, rate_.per_second(seconds), seconds, live_workers};
   if (!points_.empty()) {
     if (points_.back().step == last_.step) return void(points_.back() = last_);
     const double spacing = seconds / double(kMostPoints);
