@@ -34,8 +34,8 @@ void define_run(CLI::App& app, RunFlags& flags, RunOptions& options) {
   app.add_flag("--chief{chief}", flags.chief, "One chief beside them; --chief=master names it so");
   app.add_flag("--evaluator", flags.evaluator, "One evaluator beside them");
   app.add_option("--restart", options.job.restarts,
-                 "How often a task that failed for a passing reason is started again, in the whole "
-                 "job")
+                 "How many failures of tasks are followed by another try, in the whole job; one by "
+                 "an own error only if it got further than before, or came for the first time")
       ->capture_default_str();
   app.add_option("--name", options.job.name, "What capstan jobs calls it; else the program's name");
   app.add_option("--timeout", flags.timeout, "Stop the job after so many seconds (exit code 124)");
