@@ -34,7 +34,8 @@ void LocalRunner::set_running(LocalJob* job) {
 }
 
 JobReport LocalRunner::run(const JobSpec& spec, JobObserver& observer) {
-  LocalJob job(spec, {.log_dir = {}, .tick = {}, .controller = kImpatient}, observer);
+  PollLoop loop;
+  LocalJob job(loop, spec, {.controller = kImpatient}, observer);
   set_running(&job);
   struct Leave {
     LocalRunner& runner;
