@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/temporary_folder.h"
 #include "jobs/local/local_platform.h"
+#include "jobs/random_hex.h"
 
 namespace capstan::jobs {
 namespace {
@@ -58,7 +59,8 @@ struct Ended : PlatformWatcher {
 std::vector<std::string> lines_of(TaskSpec spec) {
   PollLoop loop;
   JobSpec job{.groups = {{"worker", 1}}};
-  LocalPlatform platform(loop, job, {.job_id = "0", .log_file = [](const TaskId&) { return ""; }});
+  LocalPlatform platform(
+      loop, job, {.job_id = random_hex(kJobIdBytes), .log_file = [](const TaskId&) { return ""; }});
   Ended ended;
   platform.watch(&ended);
   spec.task = {"worker", 0};

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/temporary_folder.h"
 #include "jobs/local/local_platform.h"
+#include "jobs/random_hex.h"
 
 namespace capstan::jobs {
 namespace {
@@ -123,14 +124,15 @@ TEST(MemoryCgroup, OfAJobAreRemovedAndOthersStay) {
   EXPECT_EQ(posix_files().glob(place + "/capstan-*").size(), 2u);
 }
 
-// Runs one task with a limit, and returns how it ended.
-TaskStatus run(const CgroupPlace& cgroups, const std::string& script, int64_t limit) {
+// Runs one task with a limit, and returns how it ended. What carries the job's id is killed in the
+// end, so no two tests that may run at once share one.
+TaskStatus run(const std::string& id, const CgroupPlace& cgroups, const std::string& script,
+               int64_t limit) {
   PollLoop loop;
   JobSpec job{.groups = {{"worker", 1}}, .program = {.path = "/bin/sh", .args = {"-c", script}}};
   job.memory = {{"worker", limit}};
   LocalPlatform platform(
-      loop, job,
-      {.job_id = "aa", .log_file = [](const TaskId&) { return ""; }, .cgroups = cgroups});
+      loop, job, {.job_id = id, .log_file = [](const TaskId&) { return ""; }, .cgroups = cgroups});
   platform.start(task_spec(job, platform.cluster(), {"worker", 0}), 1);
   loop.run_until([&] { return platform.list()[0].ended; });
   return platform.list()[0];
@@ -138,18 +140,20 @@ TaskStatus run(const CgroupPlace& cgroups, const std::string& script, int64_t li
 
 TEST(LocalPlatform, PutsATaskIntoItsControlGroupBeforeItBegins) {
   System system;
-  const std::string folder = system.group("capstan-aa-worker-0");
+  const std::string id = random_hex(kJobIdBytes);
+  const std::string folder = system.group("capstan-" + id + "-worker-0");
   const TaskStatus status =
-      run(system.place(), "test \"$(cat " + folder + "/cgroup.procs)\" = 0", int64_t{1} << 30);
+      run(id, system.place(), "test \"$(cat " + folder + "/cgroup.procs)\" = 0", int64_t{1} << 30);
   EXPECT_EQ(status.exit_code, 0);
   EXPECT_EQ(posix_files().read(folder + "/memory.max"), "1073741824");
 }
 
 TEST(LocalPlatform, SaysOfATaskThatTheKernelKilledItForItsMemory) {
   System system;
-  const std::string folder = system.group("capstan-aa-worker-0");
+  const std::string id = random_hex(kJobIdBytes);
+  const std::string folder = system.group("capstan-" + id + "-worker-0");
   const std::string script = "echo oom_kill 1 > " + folder + "/memory.events; kill -9 $$";
-  const TaskStatus status = run(system.place(), script, 1 << 20);
+  const TaskStatus status = run(id, system.place(), script, 1 << 20);
   ASSERT_TRUE(status.told.error);
   EXPECT_EQ(status.told.error->code, kOverMemory);
   EXPECT_EQ(status.told.error->message,
@@ -161,7 +165,7 @@ TEST(LocalPlatform, LooksAtTheMemoryWhereNoControlGroupLimitsIt) {
   const std::string script =
       "eat() { x=$(head -c 20000000 /dev/zero | tr '\\0' x); sleep 60; }; "
       "eat & eat";
-  const TaskStatus status = run({}, script, 1 << 24);
+  const TaskStatus status = run(random_hex(kJobIdBytes), {}, script, 1 << 24);
   EXPECT_EQ(status.signal, 9);
   ASSERT_TRUE(status.told.error);
   EXPECT_THAT(status.told.error->message, HasSubstr("over its memory limit of 16 MiB (had "));
