@@ -32,8 +32,8 @@ def blocks_of(page):
 
 
 def runnable(page):
-    blocks = (block for block in blocks_of(page) if block.language in ("bash", "python"))
-    return [block for block in blocks if "skip" not in block.notes]
+    blocks = (block for block in blocks_of(page) if "skip" not in block.notes)
+    return [b for b in blocks if b.language in ("bash", "python") or "file" in b.notes]
 
 
 def run(block, folder):
