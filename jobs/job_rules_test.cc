@@ -363,6 +363,7 @@ const Rule kRules[] = {
     {"A deadline ends the job with 124", "ps 1; worker 1", "timeout 10", "+9.9; +0.2",
      "exit 124; says not done after 10 s"},
     {"A deadline in time to come ends nothing", "worker 1", "timeout 10", "+9.9", "runs"},
+    {"A deadline beyond all clocks ends nothing", "worker 1", "timeout 1e18", "+9.9", "runs"},
     {"A deadline counts while servers are waited for", "ps 1; worker 1", "timeout 10",
      "+5; end worker/0 0; +5.1", "exit 124"},
     {"A deadline counts over restarts", "worker 1", "timeout 3; restart 9",

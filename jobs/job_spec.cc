@@ -118,7 +118,7 @@ void check(const JobSpec& spec) {
   }
   if (spec.max_steps < 0) throw invalid_argument("--max-steps {}: give 1 or more", spec.max_steps);
   if (spec.restarts < 0) throw invalid_argument("--restart {}: give 0 or more", spec.restarts);
-  if (spec.timeout_seconds && *spec.timeout_seconds <= 0) {
+  if (spec.timeout_seconds && !(*spec.timeout_seconds > 0)) {  // nor nan
     throw invalid_argument("--timeout {}: give seconds above 0", *spec.timeout_seconds);
   }
 }

@@ -4,6 +4,7 @@
 // platform starts, stops, lists and watches; it decides nothing, which is the controller's part.
 // docs/extend.md says what a new one must give.
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -21,9 +22,11 @@ namespace capstan::jobs {
 inline double seconds_of(Deadline time) {
   return std::chrono::duration<double>(time.time_since_epoch()).count();
 }
+// What the clock cannot hold is as far away as it can tell.
 inline Deadline deadline_of(double seconds) {
-  return Deadline(
-      std::chrono::duration_cast<Deadline::duration>(std::chrono::duration<double>(seconds)));
+  constexpr double kMost = 9e9;
+  return Deadline(std::chrono::duration_cast<Deadline::duration>(
+      std::chrono::duration<double>(std::min(seconds, kMost))));
 }
 
 struct TaskError {
