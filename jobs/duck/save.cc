@@ -98,6 +98,24 @@ void replace(const std::string& from, const std::string& to) {
   fs::remove_all(old);
 }
 
+bool by_a_save(const fs::directory_entry& entry) {
+  const std::string name = entry.path().filename();
+  if (entry.is_directory()) return name.find('=') != name.npos;
+  return name.starts_with("part-") || name.starts_with("_") || name.starts_with(".");
+}
+
+// An overwrite removes what stood there: only what a save has left, here or elsewhere, may go.
+void check_replaceable(const std::string& folder) {
+  if (!fs::is_directory(folder)) return;
+  for (const fs::directory_entry& entry : fs::recursive_directory_iterator(folder)) {
+    if (by_a_save(entry)) continue;
+    throw failed_precondition(
+        "{} holds {}, which no save has written: it is not overwritten; save to a folder of its "
+        "own",
+        folder, fs::relative(entry.path(), folder).string());
+  }
+}
+
 }  // namespace
 
 void save_table(Core& core, const Tables& tables, const std::string& stored, const SaveTo& given) {
@@ -113,6 +131,7 @@ void save_table(Core& core, const Tables& tables, const std::string& stored, con
   if (exists && to.mode == SaveMode::kAppend && !fs::is_directory(to.path)) {
     throw invalid_argument("{} is a file: only a folder can be appended to", to.path);
   }
+  if (exists && to.mode == SaveMode::kOverwrite) check_replaceable(to.path);
   Staging staging{core.workspace.fresh("")};
   fs::create_directories(staging.folder);
   write_parts(core, tables, stored, to, staging.folder);

@@ -82,6 +82,20 @@ TEST_F(SaveTest, WhatIsThereIsKeptReplacedOrAddedTo) {
   EXPECT_EQ(written().size(), 1u);
 }
 
+TEST_F(SaveTest, AFolderWithOtherFilesIsNotOverwritten) {
+  fs::create_directories(folder + "/mine/d=1");
+  file("mine/d=1/part-0.json", "{}");
+  file("mine/job.mlsql", "select");
+  auto target = to("json", SaveMode::kOverwrite);
+  target.path = folder + "/mine";
+  EXPECT_THAT(thrown([&] { engine->save("t", target); }),
+              HasSubstr("holds job.mlsql, which no save has written"));
+  EXPECT_TRUE(fs::exists(folder + "/mine/job.mlsql"));
+  fs::remove(folder + "/mine/job.mlsql");
+  engine->save("t", target);
+  EXPECT_FALSE(fs::exists(folder + "/mine/d=1"));
+}
+
 TEST_F(SaveTest, AFailureLeavesNeitherFolderNorRemains) {
   engine->select("select 1 as a", "one");
   auto target = to("json");

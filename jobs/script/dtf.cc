@@ -201,6 +201,7 @@ jobs::JobReport run_job(const AlgorithmCall& call, const DtfPlan& plan, const jo
 
 void train_in(const AlgorithmCall& call, const std::string& run, DtfPlan& plan) {
   const std::string path = call.session.paths.file(call.path, call.place);
+  if (!call.options.flag("keepVersion")) check_replaceable(path);
   ModelDraft draft(path, run, plan.chief, call.options.flag("resume"));
   plan.chief_model = draft.model();
   write_data(call, plan);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <climits>
 
 #include "jobs/script/columns.h"
 #include "jobs/script/model_function.h"
@@ -34,7 +35,8 @@ std::string model_folder(const AlgorithmCall& call, std::string& version) {
   const bool asked = call.options.has("modelVersion");
   if (!asked && model_versions(path).empty()) return path;
   const auto number =
-      asked ? std::optional(int(call.options.integer("modelVersion"))) : std::optional<int>();
+      asked ? std::optional(int(std::min<int64_t>(call.options.integer("modelVersion"), INT_MAX)))
+            : std::optional<int>();
   const ModelVersion found = newest_model(path, number);
   if (found.number) version = std::to_string(*found.number);
   return found.model();

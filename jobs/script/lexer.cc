@@ -58,6 +58,8 @@ bool Lexer::skip_comment() {
 }
 
 void Lexer::skip_hidden() {
+  constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";  // some editors begin files with it
+  if (at_ == 0 && rest().starts_with(kByteOrderMark)) at_ = kByteOrderMark.size();
   for (;;) {
     while (at_ < text_.size() && is_space(text_[at_])) ++at_;
     if (at_ == text_.size() || !skip_comment()) return;

@@ -83,6 +83,23 @@ void exchange(const std::string& from, const std::string& to) {
 
 }  // namespace
 
+void check_replaceable(const std::string& path) {
+  if (posix_files().exists(join_path(path, "meta/model.json"))) return;
+  auto refuse = [&](const char* name) {
+    throw failed_precondition(
+        "{} is there, and is no model that a training left: keepVersion=\"false\" does not replace "
+        "it; give the model a folder of its own",
+        join_path(path, name));
+  };
+  if (posix_files().exists(join_path(path, "meta"))) refuse("meta");
+  std::error_code none;
+  for (const fs::directory_entry& entry : fs::directory_iterator(join_path(path, "model"), none)) {
+    // Trainings of MLSQL left no meta, but a folder for each chief.
+    const std::string name = entry.path().filename();
+    if (!entry.is_directory() || name.find_first_not_of("0123456789") != name.npos) refuse("model");
+  }
+}
+
 ModelDraft::ModelDraft(const std::string& path, const std::string& run, int chief, bool resume)
     : path_(path),
       chief_(chief),

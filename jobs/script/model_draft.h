@@ -13,6 +13,9 @@
 
 namespace capstan::script {
 
+// Throws FailedPrecondition where keepVersion="false" would replace what no training has left.
+void check_replaceable(const std::string& path);
+
 class ModelDraft {
  public:
   // `resume`: what the chief writes survives a run that fails, and the next draft has it. Throws

@@ -47,6 +47,17 @@ class ModelDraftTest : public testing::Test {
   int runs_ = 0;
 };
 
+TEST_F(ModelDraftTest, WhatNoTrainingHasLeftIsNotReplaced) {
+  check_replaceable(path_);
+  publish(false);
+  check_replaceable(path_);
+  fs::remove_all(path_ + "/meta");
+  check_replaceable(path_);  // as MLSQL leaves one
+  std::ofstream(path_ + "/model/mine.mlsql") << "select";
+  EXPECT_THAT([&] { check_replaceable(path_); },
+              testing::ThrowsMessage<Error>(HasSubstr("/m/model is there, and is no model")));
+}
+
 TEST_F(ModelDraftTest, IsHiddenUntilItIsPublishedWhole) {
   std::optional<ModelDraft> draft(std::in_place, path_, "run", 2, false);
   write(*draft);

@@ -34,7 +34,18 @@ void remove_abandoned(const std::string& parent, std::string_view prefix) {
   }
 }
 
-// Whoever cleans up may remove the new folder before it is locked; then it is made again.
+// Without a file descriptor if there is no such folder.
+Fd open_locked(const std::string& path, int how) {
+  Fd fd(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW));
+  while (fd && flock(fd.get(), LOCK_EX | how) != 0) {
+    if (errno == EWOULDBLOCK) return Fd();
+    if (errno != EINTR) break;  // a file system without locks
+  }
+  return fd;
+}
+
+// Whoever cleans up may remove the new folder before it is locked: he is waited for, and it is made
+// again.
 Fd make_locked(const std::string& parent, const std::string& path) {
   for (int tries = 0; tries < 100; ++tries) {
     posix_files().make_dirs(parent);
@@ -44,7 +55,7 @@ Fd make_locked(const std::string& parent, const std::string& path) {
                             : Code::kFailedPrecondition;
       throw Error(code, fmt::format("cannot make the folder {}: {}", path, std::strerror(errno)));
     }
-    Fd lock = lock_folder(path);
+    Fd lock = open_locked(path, 0);
     if (lock && stands_at(lock.get(), path)) return lock;
   }
   throw failed_precondition("{}: somebody else removes it again and again", path);
@@ -52,11 +63,7 @@ Fd make_locked(const std::string& parent, const std::string& path) {
 
 }  // namespace
 
-Fd lock_folder(const std::string& path) {
-  Fd fd(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW));
-  const bool taken = fd && flock(fd.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
-  return taken ? Fd() : std::move(fd);
-}
+Fd lock_folder(const std::string& path) { return open_locked(path, LOCK_NB); }
 
 ScratchFolder::ScratchFolder(const std::string& parent, std::string_view prefix,
                              const std::string& id)

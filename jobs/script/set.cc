@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <sys/wait.h>
 
 #include <array>
 #include <cstdio>
@@ -53,7 +54,9 @@ std::string shell_answer(const Here& here, const Text& command) {
   const int status = pclose(pipe);
   if (status != 0) {
     throw error_at(here.place(command), Code::kAborted,
-                   fmt::format("the command ended with status {}", status));
+                   WIFEXITED(status)
+                       ? fmt::format("the command ended with code {}", WEXITSTATUS(status))
+                       : fmt::format("the command was ended by signal {}", WTERMSIG(status)));
   }
   return std::string(trimmed(out));
 }

@@ -219,6 +219,9 @@ void parse_words(CLI::App& app, std::vector<std::string> args) {
   }
 }
 
+// fmt::print throws where nothing can be written, and nobody would be left to catch it.
+static void complain(const std::string& text) { std::fputs((text + "\n").c_str(), stderr); }
+
 int run_command_line(int argc, char** argv) {
   if (argc < 2) {
     fmt::print(stderr, "{}", kHelp);
@@ -229,15 +232,15 @@ int run_command_line(int argc, char** argv) {
   } catch (const CLI::CallForHelp&) {
     return 0;
   } catch (const CLI::ParseError& e) {
-    fmt::print(stderr, "capstan {}: {}\n", printable(argv[1]), printable(e.what()));
+    complain(fmt::format("capstan {}: {}", printable(argv[1]), printable(e.what())));
   } catch (const UsageError& e) {
-    fmt::print(stderr, "{}\n", printable(e.message));
+    complain(printable(e.message));
   } catch (const Error& e) {
-    fmt::print(stderr, "capstan {}: {}\n", printable(argv[1]), printable(e.message()));
+    complain(fmt::format("capstan {}: {}", printable(argv[1]), printable(e.message())));
     bool usage = e.code() == Code::kInvalidArgument || e.code() == Code::kNotFound;
     return usage ? jobs::kExitUsage : jobs::kExitFailure;
   } catch (const std::exception& e) {
-    fmt::print(stderr, "capstan {}: {}\n", printable(argv[1]), printable(e.what()));
+    complain(fmt::format("capstan {}: {}", printable(argv[1]), printable(e.what())));
     return jobs::kExitFailure;
   }
   return jobs::kExitUsage;

@@ -42,6 +42,11 @@ void ScriptTerminal::note(std::string_view text) {
   write(STDERR_FILENO, "[capstan] " + printable(text) + "\n");
 }
 
+void ScriptTerminal::failed(std::string_view text) {
+  clear();
+  write(STDERR_FILENO, printable(text) + "\n");
+}
+
 void ScriptTerminal::progress(std::string_view text) {
   if (!live_ || look_.quiet) return;
   const std::string line = jobs::cut_to(printable(text), jobs::columns(STDERR_FILENO) - 1);

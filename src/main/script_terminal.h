@@ -23,6 +23,7 @@ class ScriptTerminal : public script::ScriptListener {
   void log(std::string_view line) override;
   void note(std::string_view text) override;
   void progress(std::string_view text) override;
+  void failed(std::string_view text);  // what ended the script
   // The live line goes; what follows starts in the first column.
   void clear();
   bool deaf() const { return deaf_; }

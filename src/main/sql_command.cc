@@ -14,7 +14,6 @@
 
 #include "base/error.h"
 #include "base/files.h"
-#include "base/printable.h"
 #include "jobs/duck/duck.h"
 #include "jobs/local/local_runner.h"
 #include "jobs/local/pipes.h"
@@ -103,8 +102,7 @@ int run_in(script::Session& session, const SqlOptions& options, script::Source s
   try {
     run_script(session, std::move(source), all);
   } catch (const Error& error) {
-    terminal.clear();
-    fmt::print(stderr, "{}\n", printable(error.message()));
+    terminal.failed(error.message());
     code = exit_code_of(error);
   }
   terminal.clear();

@@ -96,3 +96,10 @@ def test_two_scripts_at_once_do_not_see_each_others_tables(scripts):
     ]
     answers = [json.loads(job.communicate(timeout=60)[0])["who"] for job in jobs]
     assert answers == ["a", "b"]
+
+
+@pytest.mark.parametrize("words", [["-e", "select 1"], ["--no-such-option"], ["nothing.mlsql"]])
+def test_an_error_that_nobody_can_be_told_ends_with_a_code_too(capstan, words):
+    with open("/dev/full", "w") as full:
+        done = subprocess.run([capstan, "sql", *words], stderr=full, timeout=60)
+    assert done.returncode in (1, 2, 128 + signal.SIGPIPE)
