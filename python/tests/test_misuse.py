@@ -104,3 +104,14 @@ def test_a_slip_in_an_input_map_is_refused():
 def test_text_is_no_summary(tmp_path):
     with tf.summary.FileWriter(str(tmp_path)) as writer, pytest.raises(TypeError, match="'text'"):
         writer.add_summary("text", 1)
+
+
+def test_a_condition_that_fits_by_its_count_alone_is_refused():
+    condition, x = tf.placeholder(tf.bool), tf.placeholder(tf.float32)
+    chosen = tf.where(condition, x, x + 1)
+    with tf.Session() as sess:
+        assert sess.run(chosen, {condition: True, x: [1.0, 2.0]}).tolist() == [1, 2]
+        assert sess.run(chosen, {condition: [False], x: [[1.0, 2.0]]}).tolist() == [[2, 3]]
+        for wrong in ([[True]], [True]):
+            with pytest.raises(tf.errors.InvalidArgumentError, match="shape"):
+                sess.run(chosen, {condition: wrong, x: 1.0})

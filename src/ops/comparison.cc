@@ -107,7 +107,7 @@ void select(KernelContext& c) {
   if (condition.shape() == t.shape()) return choose<T>(c, out);
   int64_t rows = condition.size();
   bool by_row = condition.shape().rank() == 1 && t.shape().rank() > 1 && t.shape()[0] == rows;
-  if (!by_row && rows != 1) {
+  if (!by_row && condition.shape().rank() != 0) {
     throw invalid_argument("Select's condition has shape {}, but t and e have {}",
                            condition.shape(), t.shape());
   }

@@ -417,10 +417,9 @@ def test_a_reader_that_does_not_read_holds_no_signal_up(start, program, tmp_path
 def test_a_reader_that_comes_late_gets_everything(start, program, tmp_path):
     body = "for i in range(40000): print('line', i, 'x' * 80)\nopen('done', 'w').close()"
     job = start("run", "--workers", 1, program(body))
-    first = job.stdout.readline()
-    out, _ = job.communicate(timeout=60)
-    assert job.returncode == 0
-    assert [int(n) for n in re.findall(r"line (\d+)", first + out)] == list(range(40000))
+    out = job.stdout.readline() + job.stdout.read()  # communicate() would lose what is buffered
+    assert job.wait(60) == 0
+    assert [int(n) for n in re.findall(r"line (\d+)", out)] == list(range(40000))
 
 
 def test_output_that_is_not_text_does_no_harm(run_capstan, program):
