@@ -6,6 +6,9 @@ import tempfile
 import time
 from pathlib import Path
 
+# Mounts made below it are nobody else's; who is not root becomes it there.
+OWN_MOUNTS = "unshare -m" if os.geteuid() == 0 else "unshare -rm"
+
 TALKS = """
 import json, os, socket
 line = socket.socket(fileno=int(os.environ["CAPSTAN_TASK_FD"]))

@@ -11,7 +11,7 @@ import subprocess
 import time
 
 import pytest
-from processes import GETS_THE_SECRET, TALKS, processes_with, secret_files, shared_memory, wait_until
+from processes import GETS_THE_SECRET, OWN_MOUNTS, TALKS, processes_with, secret_files, shared_memory, wait_until
 
 TRAINS = TALKS + """
 import time
@@ -96,14 +96,14 @@ def test_descriptors_of_the_caller_are_not_held(capstan, run_capstan, program, r
 def test_a_disk_that_is_full_at_the_start_does_not_hold_up_whoever_detaches(capstan, program, tmp_path):
     (tmp_path / "state").mkdir()
     mounted = "mount -t tmpfs -o size=256k tmpfs state"
-    if subprocess.run(["unshare", "-rm", "sh", "-c", mounted], cwd=tmp_path, capture_output=True).returncode:
+    if subprocess.run([*OWN_MOUNTS.split(), "sh", "-c", mounted], cwd=tmp_path, capture_output=True).returncode:
         pytest.skip("no file system of our own can be mounted")
     # Room for one record, and not for another one beside it.
     fill = "dd if=/dev/zero of=state/fill bs=4k count=63 status=none"
     body = "import os, time\nwhile not os.path.exists('go'): time.sleep(0.01)"
     path = program(body)
     command = f"{mounted} && {fill} && {capstan} run --detach --workers 1 {path} && touch go"
-    inside = f"unshare -rm sh -c '{command}'"
+    inside = f"{OWN_MOUNTS} sh -c '{command}'"
     done = in_the_shell(capstan, inside, tmp_path, CAPSTAN_STATE_DIR=str(tmp_path / "state"))
     assert done.returncode == 0 and re.fullmatch("[0-9a-f]{12}\n", done.stdout), done.stderr
     wait_until(lambda: processes_with(str(path)) == [], "the job ends")

@@ -8,7 +8,7 @@ import signal
 import subprocess
 
 import pytest
-from processes import TALKS, processes_with, shared_memory, wait_until
+from processes import OWN_MOUNTS, TALKS, processes_with, shared_memory, wait_until
 
 WAITS = "import time\nprint('ready', flush=True)\ntime.sleep(60)\n"
 STEPS = TALKS + """
@@ -165,11 +165,11 @@ print("trained")
 """
     (tmp_path / "state").mkdir()
     mounted = "mount -t tmpfs -o size=256k tmpfs state"
-    if subprocess.run(["unshare", "-rm", "sh", "-c", mounted], cwd=tmp_path, capture_output=True).returncode:
+    if subprocess.run([*OWN_MOUNTS.split(), "sh", "-c", mounted], cwd=tmp_path, capture_output=True).returncode:
         pytest.skip("no file system of our own can be mounted")
     command = f"{mounted} && {capstan} run --workers 1 {program(body)} && cat state/jobs/*/record.json"
     done = subprocess.run(
-        ["unshare", "-rm", "sh", "-c", command], cwd=tmp_path, capture_output=True, text=True,
+        [*OWN_MOUNTS.split(), "sh", "-c", command], cwd=tmp_path, capture_output=True, text=True,
         env={**os.environ, "CAPSTAN_STATE_DIR": str(tmp_path / "state")},
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
