@@ -1,5 +1,6 @@
 """`capstan run --detach`: a job that nobody waits for, and whose controller may be killed."""
 
+import contextlib
 import json
 import os
 import random
@@ -78,7 +79,11 @@ def in_the_shell(capstan, command, tmp_path, **env):
 
 def open_files(pid):
     folder = f"/proc/{pid}/fd"
-    return {int(fd): os.readlink(f"{folder}/{fd}") for fd in os.listdir(folder)}
+    found = {}
+    for fd in os.listdir(folder):
+        with contextlib.suppress(FileNotFoundError):  # closed since
+            found[int(fd)] = os.readlink(f"{folder}/{fd}")
+    return found
 
 
 def test_descriptors_of_the_caller_are_not_held(capstan, run_capstan, program, record, tmp_path):
