@@ -61,6 +61,8 @@ if(CAPSTAN_PYTHON)
     install(DIRECTORY python/capstan/ DESTINATION ${package_dir} FILES_MATCHING PATTERN "*.py")
   endif()
   install(TARGETS _capstan LIBRARY DESTINATION ${package_dir})
+  install(FILES ${CMAKE_BINARY_DIR}/python/capstan/_names.py
+                ${CMAKE_BINARY_DIR}/python/capstan/_messages.bin DESTINATION ${package_dir})
   foreach(package tensorflow pyjava tensorflowonspark)
     if(EXISTS ${CMAKE_SOURCE_DIR}/python/${package})
       install(DIRECTORY python/${package} DESTINATION ${front_dir} FILES_MATCHING PATTERN "*.py")

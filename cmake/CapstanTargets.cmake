@@ -3,6 +3,7 @@
 
 function(capstan_proto)
   file(GLOB protos CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/proto/*.proto)
+  list(FILTER protos EXCLUDE REGEX "/config\\.proto$")  # Python's alone
   set(out ${CMAKE_BINARY_DIR}/proto)
   file(MAKE_DIRECTORY ${out})
   set(sources)
@@ -21,6 +22,16 @@ function(capstan_proto)
   target_link_libraries(proto PUBLIC protobuf::libprotobuf-lite)
 endfunction()
 
+# Compiled once, used by every room: what nearly all of them include. A file still names what it needs:
+# the builds with clang go without, and hold that.
+function(capstan_library_headers)
+  file(GENERATE OUTPUT ${CMAKE_BINARY_DIR}/library_headers.cc CONTENT "")
+  add_library(library_headers OBJECT EXCLUDE_FROM_ALL ${CMAKE_BINARY_DIR}/library_headers.cc)
+  target_link_libraries(library_headers PRIVATE fmt::fmt Threads::Threads)
+  target_precompile_headers(library_headers PRIVATE <fmt/format.h> <algorithm> <functional> <map>
+                            <memory> <mutex> <optional> <string> <string_view> <vector>)
+endfunction()
+
 function(capstan_library room)
   cmake_parse_arguments(ARG "" "" "DEPS;TEST_DEPS;FOLDERS" ${ARGN})
   set(root ${CMAKE_SOURCE_DIR})
@@ -36,6 +47,12 @@ function(capstan_library room)
   list(FILTER tests INCLUDE REGEX "_test\\.cc$")
   if(sources)
     add_library(${room} STATIC ${sources})
+    if(NOT CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+      if(NOT TARGET library_headers)
+        capstan_library_headers()
+      endif()
+      target_precompile_headers(${room} REUSE_FROM library_headers)
+    endif()
     set(kind PUBLIC)
   else()
     add_library(${room} INTERFACE)

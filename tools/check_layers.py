@@ -1,13 +1,16 @@
 """Holds the includes to the layers of ARCHITECTURE.md: they point only down.
 
 A room may include itself and rooms of lower layers; rooms on one layer do not see each other. A
-`*_test.cc` may also include `ops`. Prints each include that breaks this and exits with 1.
+`*_test.cc` may also include `ops`. Prints each include that breaks this and exits with 1. The imports
+of `python/capstan` are held to its rooms by `python_layers.py`.
 """
 
 import argparse
 import re
 import sys
 from pathlib import Path
+
+import python_layers
 
 LAYERS = {
     "proto": 0,
@@ -86,7 +89,7 @@ def check(root):
                 errors += errors_in(path, path.relative_to(root))
             if folder == "src" and len(path.relative_to(root).parts) > 3:
                 errors.append(f"{path.relative_to(root)}: deeper than src/<room>/<file>")
-    return errors
+    return errors + python_layers.check(root)
 
 
 def main():

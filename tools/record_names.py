@@ -1,7 +1,7 @@
-"""Records which public names TensorFlow has, as python/capstan/tensorflow_names.py (to be redirected there).
+"""Records which public names TensorFlow has, as python/capstan/front/tensorflow_names.py (to be redirected there).
 
 Needs TensorFlow 2.21; run only when the list is to follow another version. A name of this list that is
-not here yet fails where it is called, not where it is looked up (python/capstan/namespaces.py).
+not here yet fails where it is called, not where it is looked up (python/capstan/front/namespaces.py).
 """
 
 import os

@@ -35,7 +35,7 @@ nb::object op_row(const std::string& name) {
   for (const ArgDef& arg : def->inputs) inputs.append(arg_row(*def, arg));
   for (const ArgDef& arg : def->outputs) outputs.append(arg_row(*def, arg));
   for (const AttrDef& attr : def->attrs) attrs.append(attr_row(attr));
-  return nb::make_tuple(text(def->name), text(def->doc), inputs, outputs, attrs);
+  return nb::make_tuple(text(def->name), text(def->doc), inputs, outputs, attrs, text(def->python));
 }
 
 // (samples, whether it is element-wise): what is compared with other implementations.
@@ -52,11 +52,20 @@ nb::list op_names() {
   return names;
 }
 
+// {op: what its row says of its Python function}
+nb::dict python_functions() {
+  nb::dict functions;
+  for (const OpDef* def : standard_catalog().all())
+    if (!def->python.empty()) functions[text(def->name)] = text(def->python);
+  return functions;
+}
+
 }  // namespace
 
 void bind_catalog(nb::module_& m) {
   m.def("op_row", &op_row);
   m.def("op_names", &op_names);
+  m.def("python_functions", &python_functions);
   m.def("nearest", [](const std::string& wrong, const std::vector<std::string>& names) {
     return nearest(wrong, names);
   });

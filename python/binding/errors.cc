@@ -1,4 +1,5 @@
-// capstan::Error as the matching class of capstan.errors, with the op and the task it came from.
+// capstan::Error as the matching class of capstan.core.errors, with the op and the task it came
+// from.
 
 #include <nanobind/stl/string.h>
 
@@ -13,7 +14,7 @@ void translate(const std::exception_ptr& thrown, void*) {
   try {
     std::rethrow_exception(thrown);
   } catch (const Error& error) {
-    nb::object make = nb::module_::import_("capstan.errors").attr("from_engine");
+    nb::object make = nb::module_::import_("capstan.core.errors").attr("from_engine");
     nb::object exception = make(int(error.code()), error.message(), error.op(), error.task());
     PyErr_SetObject((PyObject*)Py_TYPE(exception.ptr()), exception.ptr());
   }

@@ -1,6 +1,7 @@
 // Checkpoints, event files and record files, for Python.
 
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -10,6 +11,7 @@
 #include "io/checkpoint_folder.h"
 #include "io/event_writer.h"
 #include "io/record.h"
+#include "train/saver.h"
 
 namespace capstan {
 namespace {
@@ -36,12 +38,41 @@ void set_checkpoint_state(const std::string& dir, const std::string& newest,
   write_checkpoint_state(posix_files(), dir, std::move(info), relative, filename);
 }
 
+nb::list kept_checkpoints(const Retention& retention) {
+  nb::list list;
+  for (const KeptCheckpoint& kept : retention.kept())
+    list.append(nb::make_tuple(kept.prefix, kept.written));
+  return list;
+}
+
+void take_over(Retention& retention, const std::vector<std::pair<std::string, double>>& given) {
+  std::deque<KeptCheckpoint> kept;
+  for (const auto& [prefix, written] : given) kept.push_back({prefix, written});
+  retention.take_over(std::move(kept));
+}
+
+void bind_retention(nb::module_& m) {
+  nb::class_<Retention>(m, "Retention")
+      .def("__init__",
+           [](Retention* self, int max_to_keep, double every_n_hours, double now) {
+             new (self) Retention({max_to_keep, every_n_hours}, now);
+           })
+      .def("written",
+           [](Retention& self, const std::string& prefix, double now, bool relative,
+              const std::string& filename) {
+             return self.written(posix_files(), prefix, now, relative, filename);
+           })
+      .def("kept", &kept_checkpoints)
+      .def("take_over", &take_over);
+}
+
 nb::tuple describe(const BundleReader& reader, const std::string& key) {
   auto [dtype, shape] = reader.describe(key);
   return nb::make_tuple(int(dtype), shape_to_python(shape));
 }
 
 void bind_checkpoints(nb::module_& m) {
+  bind_retention(m);
   m.def("checkpoint_folder", &checkpoint_folder);
   m.def("set_checkpoint_state", &set_checkpoint_state);
   m.def("bundle_exists",

@@ -157,7 +157,7 @@ Node* failed_node(Graph& graph, const std::string& op) {
   self.interrupt->raise_pending();
   Node* node = failed_node(graph_handle(self.graph).graph, error.op());
   nb::object op = node ? operation_object(self.graph, *node) : nb::object(nb::none());
-  nb::object make = nb::module_::import_("capstan.errors").attr("from_run");
+  nb::object make = nb::module_::import_("capstan.core.errors").attr("from_run");
   nb::object exception =
       make(int(error.code()), error.message(), node ? node->name() : error.op(), error.task(), op);
   PyErr_SetObject((PyObject*)Py_TYPE(exception.ptr()), exception.ptr());

@@ -1,6 +1,6 @@
 """Capstan: trains TensorFlow 1 parameter-server programs, with no TensorFlow.
 
-`import tensorflow` under `capstan python` finds the names of this package; see names.py.
+`import tensorflow` under `capstan python` finds the names of this package; see front/.
 """
 
 import os

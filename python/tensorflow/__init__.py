@@ -1,8 +1,8 @@
-"""TensorFlow's names, as Capstan has them; see capstan/names.py."""
+"""TensorFlow's names, as Capstan has them; see capstan/front."""
 
 import sys as _sys
 
-from capstan import namespaces as _namespaces
+from capstan.front import namespaces as _namespaces
 
 _namespaces.install()
 

@@ -1,8 +1,11 @@
-"""The small protocol buffers: keyword arguments, the wire format, text."""
+"""Messages: protobuf's own, of the fields that proto/ declares, loaded with the first of them."""
+
+import copy
+import pickle
 
 import pytest
 import tensorflow as tf
-from capstan import protos
+from capstan.core import protos
 
 
 def test_config_takes_what_programs_give():
@@ -21,8 +24,42 @@ def test_config_takes_what_programs_give():
 
 
 def test_unknown_fields_are_refused_by_name():
-    with pytest.raises(ValueError, match="no field 'allow_soft'"):
+    with pytest.raises(ValueError, match='no "allow_soft" field'):
         tf.ConfigProto(allow_soft=True)
+
+
+def test_values_that_do_not_fit_are_refused():
+    with pytest.raises(TypeError):
+        tf.ConfigProto(device_filters="/job:ps", allow_soft_placement="yes")
+    with pytest.raises(ValueError, match="out of range"):
+        tf.ConfigProto(placement_period=1 << 40)
+    with pytest.raises(AttributeError):
+        tf.ConfigProto().gpu_options = tf.GPUOptions()
+
+
+def test_messages_are_copied_merged_and_compared():
+    config, other = tf.ConfigProto(placement_period=3), tf.ConfigProto(device_filters=["/job:ps"])
+    other.gpu_options.CopyFrom(tf.GPUOptions(allow_growth=True))
+    config.MergeFrom(other)
+    assert config.placement_period == 3 and config.gpu_options.allow_growth
+    assert config.HasField("gpu_options") and not config.HasField("graph_options")
+    assert copy.deepcopy(config) == config == pickle.loads(pickle.dumps(config)) != other
+
+
+def test_the_tools_of_protobuf_take_them():
+    from google.protobuf import json_format, text_format
+
+    given = text_format.Parse("trace_level: FULL_TRACE timeout_in_ms: 7", tf.RunOptions())
+    assert given.trace_level == tf.RunOptions.FULL_TRACE and given.timeout_in_ms == 7
+    assert json_format.MessageToDict(given) == {"traceLevel": "FULL_TRACE", "timeoutInMs": "7"}
+
+
+def test_messages_that_no_public_module_shows_are_found_where_they_are_defined():
+    from tensorflow.core.framework import types_pb2
+    from tensorflow.core.protobuf import config_pb2, rewriter_config_pb2
+
+    assert config_pb2.ConfigProto is tf.ConfigProto
+    assert rewriter_config_pb2.RewriterConfig.OFF == 2 and types_pb2.DT_FLOAT == 1
 
 
 def test_bytes_are_protocol_buffers():

@@ -5,7 +5,7 @@ import struct
 
 import numpy as np
 import pytest
-from capstan import digits, mnist
+from capstan.datasets import digits, mnist
 
 
 def write_idx(path, array):

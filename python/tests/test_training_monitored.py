@@ -5,7 +5,7 @@ import os
 import numpy as np
 import pytest
 import tensorflow as tf
-from capstan import launcher
+from capstan.session import task
 from test_training_summary import events_in, scalars_in
 
 
@@ -98,7 +98,7 @@ def test_bad_stop_hooks_are_refused():
 
 
 def test_the_limit_of_the_launcher_stops(count, monkeypatch):
-    monkeypatch.setattr(launcher.process(), "max_steps", 4)
+    monkeypatch.setattr(task.process(), "max_steps", 4)
     with tf.train.MonitoredSession(hooks=[Watcher()]) as sess:
         assert run_to_the_end(sess, count) == [1, 2, 3, 4]
     with tf.Graph().as_default():

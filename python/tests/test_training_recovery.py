@@ -57,7 +57,7 @@ def folder(tmp_path):
 @pytest.fixture
 def warnings(monkeypatch):
     """What was logged as a warning, as lines."""
-    from capstan import checkpoints
+    from capstan.files import checkpoints
 
     lines = []
     checkpoints._warn_once.cache_clear()

@@ -6,7 +6,7 @@ import time
 import numpy as np
 import pytest
 import tensorflow as tf
-from capstan import launcher
+from capstan.session import task
 
 
 def counting_model():
@@ -223,7 +223,7 @@ def test_a_worker_gives_up_when_told_so_and_says_what_was_missing(worker):
 
 
 def test_a_waiting_worker_says_what_it_waits_for(worker, monkeypatch, capsys):
-    from capstan import session_manager
+    from capstan.train import session_manager
 
     manager, server, _ = worker
     monkeypatch.setattr(session_manager, "_SAY_SECS", 0.05)
@@ -265,7 +265,7 @@ def test_an_older_checkpoint_is_taken_when_the_newest_is_gone(tmp_path):
 
 @pytest.fixture
 def limit(monkeypatch):
-    monkeypatch.setattr(launcher.process(), "max_steps", 7)
+    monkeypatch.setattr(task.process(), "max_steps", 7)
 
 
 def test_should_stop_is_true_at_the_limit(limit):

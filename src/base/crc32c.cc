@@ -68,7 +68,7 @@ constexpr size_t kLane = 2048;
 
 using Operator = std::array<uint32_t, 32>;  // a matrix over GF(2), by columns
 
-constexpr uint32_t apply(const Operator& op, uint32_t vector) {
+constexpr uint32_t times(const Operator& op, uint32_t vector) {
   uint32_t sum = 0;
   for (size_t i = 0; vector != 0; ++i, vector >>= 1) {
     if (vector & 1) sum ^= op[i];
@@ -83,7 +83,7 @@ constexpr Operator zeros_operator(int log2_bits) {
   for (size_t i = 1; i < 32; ++i) op[i] = uint32_t{1} << (i - 1);
   for (int n = 0; n < log2_bits; ++n) {
     Operator square{};
-    for (size_t i = 0; i < 32; ++i) square[i] = apply(op, op[i]);
+    for (size_t i = 0; i < 32; ++i) square[i] = times(op, op[i]);
     op = square;
   }
   return op;

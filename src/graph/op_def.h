@@ -65,7 +65,14 @@ using BlockFn = void (*)(const void* const* in, void* out, int64_t n);
 using Values = std::vector<Output>;  // one gradient per input; a default Output means none
 
 struct OpDef {
-  std::string_view name, doc;
+  std::string_view name;
+  // The names of its Python function, as "cumsum math.cumsum"; "" where that is written by hand, or
+  // only in tf.raw_ops. What its parameters are called, their order and their defaults follow where
+  // they are not the row's own: "(x, axis=0, exclusive, reverse)", "(input_:input, data)" for one
+  // that is called otherwise. Inputs come first, then attrs without a default, then the others,
+  // then `name`.
+  std::string_view python = {};
+  std::string_view doc;
   RowList<ArgDef, 12> inputs, outputs;
   RowList<AttrDef, 14> attrs;
 
@@ -104,6 +111,12 @@ struct OpDef {
   // Inputs for the derived checks, for example "float[2,3] float[3,4] transpose_a=true". Values are
   // drawn from a seed in [-1,1], or as "float[3]{1,2,3}", or within bounds as "float[3](0.5,2)".
   RowList<std::string_view, 4> samples = {};
+
+  constexpr OpDef in_python(std::string_view names) const {
+    OpDef row = *this;
+    row.python = names;
+    return row;
+  }
 };
 
 }  // namespace capstan

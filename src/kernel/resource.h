@@ -17,9 +17,10 @@ class Resource : public std::enable_shared_from_this<Resource> {
   virtual std::string_view kind() const = 0;  // "FIFOQueue", for messages
 };
 
-inline Tensor resource_tensor(DType dtype, std::shared_ptr<Resource> resource) {
+// `shape` is what the op announces, as TensorFlow's does: for some a scalar, for some a pair.
+inline Tensor resource_tensor(DType dtype, const Shape& shape, std::shared_ptr<Resource> resource) {
   void* raw = resource.get();
-  return Tensor(dtype, Shape{}, raw, std::move(resource));
+  return Tensor(dtype, shape, raw, std::move(resource));
 }
 
 // Throws InvalidArgument when the tensor holds no resource of type R.

@@ -232,7 +232,7 @@ TEST(ResourceStore, KeepsOneResourcePerKeyAndKind) {
 }
 
 TEST(ResourceStore, AHandleOfAnotherKindIsRefused) {
-  const Tensor handle = resource_tensor(DType::kResource, std::make_shared<Other>());
+  const Tensor handle = resource_tensor(DType::kResource, Shape{}, std::make_shared<Other>());
   EXPECT_EQ(resource_of<Other>(handle)->kind(), "Other");
   EXPECT_THROW(resource_of<FifoQueue>(handle), Error);
 }

@@ -73,7 +73,7 @@ constexpr OpDef accumulator_row(std::string_view name, std::string_view handle) 
                     {"container", "string", "''"},
                     {"shared_name", "string", "''"},
                     {"reduction_type", "string", "'MEAN'"}},
-          .shape = scalar_shape,
+          .shape = pair_handle,
           .kernel = conditional_accumulator,
           .no_gradient = true,
           .stateful = true};

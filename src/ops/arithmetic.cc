@@ -130,13 +130,16 @@ constexpr OpDef kMul =
 constexpr OpDef kDiv = binary("Div", "x / y; whole numbers are cut towards zero.", kNumberTypes,
                               div_block, div_gradient, {"float[2,3] float[3](0.5,2)"});
 constexpr OpDef kRealDiv = binary("RealDiv", "x / y of real numbers.", kNumberTypes, div_block,
-                                  real_div_gradient, {"float[2,3] float[3](0.5,2)"});
+                                  real_div_gradient, {"float[2,3] float[3](0.5,2)"})
+                               .in_python("realdiv");
 constexpr OpDef kTruncateDiv =
     binary("TruncateDiv", "x / y, cut towards zero.", kNumberTypes, truncate_div_block, none,
-           {"int32[2,3]{7,-7,8,-8,9,1} int32[]{3}"});
+           {"int32[2,3]{7,-7,8,-8,9,1} int32[]{3}"})
+        .in_python("truncatediv");
 constexpr OpDef kFloorDiv =
     binary("FloorDiv", "x / y, rounded down.", kNumberTypes, floor_div_block, none,
-           {"float[2,3] float[3](0.5,2)", "int32[4]{7,-7,8,-8} int32[]{3}"});
+           {"float[2,3] float[3](0.5,2)", "int32[4]{7,-7,8,-8} int32[]{3}"})
+        .in_python("floor_div");
 constexpr OpDef kFloorMod = binary(
     "FloorMod", "What FloorDiv leaves; it has the sign of y.", kNumberTypes, floor_mod_block,
     floor_mod_gradient, {"float[2,3](2.1,2.4) float[3](0.8,0.9)", "int32[3]{7,-7,8} int32[]{3}"});
@@ -162,16 +165,20 @@ Values div_no_nan_gradient(GradContext& g) {
 
 constexpr OpDef kDivNoNan =
     binary("DivNoNan", "x / y, or 0 where y is 0.", kRealTypes, plain_binary_block<DivNoNanFormula>,
-           div_no_nan_gradient, {"float[2,3] float[3](0.5,2)"});
+           div_no_nan_gradient, {"float[2,3] float[3](0.5,2)"})
+        .in_python("div_no_nan");
 constexpr OpDef kMaximum = binary("Maximum", "The larger of x and y, element by element.",
-                                  kNumberTypes, maximum_block, maximum_gradient);
+                                  kNumberTypes, maximum_block, maximum_gradient)
+                               .in_python("maximum math.maximum");
 constexpr OpDef kMinimum = binary("Minimum", "The smaller of x and y, element by element.",
-                                  kNumberTypes, minimum_block, minimum_gradient);
+                                  kNumberTypes, minimum_block, minimum_gradient)
+                               .in_python("minimum math.minimum");
 constexpr OpDef kPow = binary("Pow", "x to the power y, element by element.", kSignedTypes,
                               pow_block, pow_gradient, {"float[2,3](0.5,2) float[3]"});
 constexpr OpDef kSquaredDifference =
     binary("SquaredDifference", "(x - y) squared, element by element.",
-           "type:float|double|int32|int64", squared_difference_block, squared_difference_gradient);
+           "type:float|double|int32|int64", squared_difference_block, squared_difference_gradient)
+        .in_python("squared_difference math.squared_difference");
 
 // Adds two at a time, tile by tile, so that the sum stays in the cache.
 void add_all(KernelContext& c) {

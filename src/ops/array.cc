@@ -81,6 +81,7 @@ constexpr OpDef kPreventGradient = {
 
 constexpr OpDef kIdentityN = {
     .name = "IdentityN",
+    .python = "identity_n",
     .doc = "The inputs themselves.",
     .inputs = {{"input", "T"}},
     .outputs = {{"output", "T"}},
@@ -301,6 +302,7 @@ constexpr OpDef kShape = {
 
 constexpr OpDef kShapeN = {
     .name = "ShapeN",
+    .python = "shape_n",
     .doc = "The dimensions of each input as a vector.",
     .inputs = {{"input", "N*T"}},
     .outputs = {{"output", "N*out_type"}},

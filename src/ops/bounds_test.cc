@@ -61,10 +61,11 @@ TEST_F(Bounds, ConcatOffsetTakesShapesOfOneLengthThatDifferAlongTheAxisAlone) {
 TEST_F(Bounds, AQueueIsNoVariable) {
   const Tensor queue =
       handle("FIFOQueue", {{"component_types", std::vector<DType>{DType::kFloat}}});
-  std::vector<Output> inputs = {handle_, graph.constant(Tensor::scalar<std::string>("x"))};
+  const Tensor pair = Tensor::of<std::string>({2}, {"container", "name"});
+  std::vector<Output> inputs = {handle_, graph.constant(pair)};
   Node& assign = graph.add_node("Assign", inputs);
   EXPECT_THAT(message_of([&] {
-                run(assign, {queue, Tensor::scalar<std::string>("x")});
+                run(assign, {queue, pair});
               }),
               HasSubstr("needs a variable as its input 0"));
 }

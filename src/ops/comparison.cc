@@ -40,16 +40,23 @@ constexpr OpDef logical(std::string_view name, std::string_view doc, BlockChoice
           .samples = {"bool[4]{0,0,1,1} bool[4]{0,1,0,1}"}};
 }
 
-constexpr OpDef kLess = comparison("Less", "Whether x < y.", less_block);
-constexpr OpDef kLessEqual = comparison("LessEqual", "Whether x <= y.", less_equal_block);
-constexpr OpDef kGreater = comparison("Greater", "Whether x > y.", greater_block);
-constexpr OpDef kGreaterEqual = comparison("GreaterEqual", "Whether x >= y.", greater_equal_block);
+constexpr OpDef kLess =
+    comparison("Less", "Whether x < y.", less_block).in_python("less math.less");
+constexpr OpDef kLessEqual = comparison("LessEqual", "Whether x <= y.", less_equal_block)
+                                 .in_python("less_equal math.less_equal");
+constexpr OpDef kGreater =
+    comparison("Greater", "Whether x > y.", greater_block).in_python("greater math.greater");
+constexpr OpDef kGreaterEqual = comparison("GreaterEqual", "Whether x >= y.", greater_equal_block)
+                                    .in_python("greater_equal math.greater_equal");
 constexpr OpDef kLogicalAnd =
-    logical("LogicalAnd", "Whether both x and y are true.", logical_and_block);
-constexpr OpDef kLogicalOr = logical("LogicalOr", "Whether x or y is true.", logical_or_block);
+    logical("LogicalAnd", "Whether both x and y are true.", logical_and_block)
+        .in_python("logical_and math.logical_and");
+constexpr OpDef kLogicalOr = logical("LogicalOr", "Whether x or y is true.", logical_or_block)
+                                 .in_python("logical_or math.logical_or");
 
 constexpr OpDef kLogicalNot = {
     .name = "LogicalNot",
+    .python = "logical_not math.logical_not",
     .doc = "Whether x is false.",
     .inputs = {{"x", "bool"}},
     .outputs = {{"y", "bool"}},

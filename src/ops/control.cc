@@ -118,6 +118,7 @@ std::string brackets(KernelContext& c, int first, std::string_view between) {
 
 constexpr OpDef kAssert = {
     .name = "Assert",
+    .python = "Assert (condition, data, summarize=None)",
     .doc = "Fails with the data unless the condition holds.",
     .inputs = {{"condition", "bool", 0}, {"data", "T"}},
     .attrs = {{"T", "list(type)>=1"}, {"summarize", "int", "3"}},
@@ -161,6 +162,7 @@ Values print_gradient(GradContext& g) {
 
 constexpr OpDef kPrint = {
     .name = "Print",
+    .python = "Print (input_:input, data, message=None, first_n=None, summarize=None)",
     .doc = "The input, after writing the message and the data to standard error.",
     .inputs = {{"input", "T"}, {"data", "U"}},
     .outputs = {{"output", "T"}},

@@ -176,6 +176,7 @@ void lin_space_kernel(KernelContext& c) {
 
 constexpr OpDef kLinSpace = {
     .name = "LinSpace",
+    .python = "lin_space linspace",
     .doc = "`num` numbers at equal distances from start to stop.",
     .inputs = {{"start", "T", 0}, {"stop", "T", 0}, {"num", "Tidx", 0}},
     .outputs = {{"output", "T"}},
@@ -308,6 +309,7 @@ Values broadcast_to_gradient(GradContext& g) {
 
 constexpr OpDef kBroadcastTo = {
     .name = "BroadcastTo",
+    .python = "broadcast_to",
     .doc = "The input repeated along dimensions until it has this shape.",
     .inputs = {{"input", "T"}, {"shape", "Tidx", 1}},
     .outputs = {{"output", "T"}},

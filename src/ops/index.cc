@@ -217,6 +217,7 @@ void segment_shape(ShapeContext& c) {
 
 constexpr OpDef kUnsortedSegmentSum = {
     .name = "UnsortedSegmentSum",
+    .python = "unsorted_segment_sum math.unsorted_segment_sum",
     .doc = "Rows added up into the segments that segment_ids name; negative ids are dropped.",
     .inputs = {{"data", "T"}, {"segment_ids", "Tindices"}, {"num_segments", "Tnumsegments", 0}},
     .outputs = {{"output", "T"}},
@@ -290,6 +291,7 @@ Values dynamic_stitch_gradient(GradContext& g) {
 
 constexpr OpDef kDynamicStitch = {
     .name = "DynamicStitch",
+    .python = "dynamic_stitch",
     .doc = "Rows of several tensors put where their indices say; later ones win.",
     .inputs = {{"indices", "N*int32"}, {"data", "N*T"}},
     .outputs = {{"merged", "T"}},
@@ -315,6 +317,7 @@ void invert_permutation_kernel(KernelContext& c) {
 
 constexpr OpDef kInvertPermutation = {
     .name = "InvertPermutation",
+    .python = "invert_permutation math.invert_permutation",
     .doc = "The permutation that undoes this one.",
     .inputs = {{"x", "T", 1}},
     .outputs = {{"y", "T"}},
@@ -429,6 +432,7 @@ struct MakeUnique {
 
 constexpr OpDef kListDiff = {
     .name = "ListDiff",
+    .python = "setdiff1d listdiff (x, y, index_dtype:out_idx)",
     .doc = "The elements of x that are not in y, in order, and where they were.",
     .inputs = {{"x", "T", 1}, {"y", "T", 1}},
     .outputs = {{"out", "T"}, {"idx", "out_idx"}},
@@ -441,6 +445,7 @@ constexpr OpDef kListDiff = {
 
 constexpr OpDef kUnique = {
     .name = "Unique",
+    .python = "unique",
     .doc =
         "Each value of x once, in the order of its first place, and for each element which one it "
         "is.",
@@ -525,9 +530,11 @@ constexpr OpDef cumulation(std::string_view name, std::string_view doc,
 }
 
 constexpr OpDef kCumsum =
-    cumulation("Cumsum", "Running sums along an axis.", prepare_cumulate<false>, cumsum_gradient);
+    cumulation("Cumsum", "Running sums along an axis.", prepare_cumulate<false>, cumsum_gradient)
+        .in_python("cumsum math.cumsum (x, axis=0, exclusive, reverse)");
 constexpr OpDef kCumprod = cumulation("Cumprod", "Running products along an axis.",
-                                      prepare_cumulate<true>, cumprod_gradient);
+                                      prepare_cumulate<true>, cumprod_gradient)
+                               .in_python("cumprod math.cumprod (x, axis=0, exclusive, reverse)");
 
 constexpr const OpDef* kRows[] = {&kGather,
                                   &kGatherV2,

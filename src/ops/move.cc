@@ -544,6 +544,7 @@ Values tile_gradient(GradContext& g) {
 
 constexpr OpDef kTile = {
     .name = "Tile",
+    .python = "tile",
     .doc = "The input repeated `multiples` times in each dimension.",
     .inputs = {{"input", "T"}, {"multiples", "Tmultiples", 1}},
     .outputs = {{"output", "T"}},
@@ -635,6 +636,7 @@ void reverse_kernel(KernelContext& c) {
 
 constexpr OpDef kReverseV2 = {
     .name = "ReverseV2",
+    .python = "reverse reverse_v2",
     .doc = "The input with the order of the elements along some axes turned round.",
     .inputs = {{"tensor", "T"}, {"axis", "Tidx", 1}},
     .outputs = {{"output", "T"}},

@@ -86,24 +86,28 @@ constexpr OpDef kReluGrad =
                     relu_grad_block, [](GradContext& g) { return linear_grad(g, "ReluGrad"); });
 constexpr OpDef kRelu6 =
     activation("Relu6", "min(max(features, 0), 6).", kNumberTypes, relu6_block,
-               [](GradContext& g) { return by_output(g, "Relu6Grad"); }, {"float[2,3](-2,8)"});
+               [](GradContext& g) { return by_output(g, "Relu6Grad"); }, {"float[2,3](-2,8)"})
+        .in_python("nn.relu6");
 constexpr OpDef kRelu6Grad = activation_grad(
     "Relu6Grad", "gradients where 0 < features < 6, else 0.", kNumberTypes, "features",
     relu6_grad_block, [](GradContext& g) { return linear_grad(g, "Relu6Grad"); });
 constexpr OpDef kElu =
     activation("Elu", "features, or exp(features) - 1 where negative.", kRealTypes, elu_block,
-               [](GradContext& g) { return by_output(g, "EluGrad"); });
+               [](GradContext& g) { return by_output(g, "EluGrad"); })
+        .in_python("nn.elu");
 constexpr OpDef kEluGrad = activation_grad(
     "EluGrad", "gradients, times (outputs + 1) where outputs are negative.", kRealTypes, "outputs",
     elu_grad_block, [](GradContext& g) { return bent_grad_gradient(g, "EluGrad"); });
-constexpr OpDef kSoftplus = activation("Softplus", "log(exp(features) + 1).", kRealTypes,
-                                       softplus_block, softplus_gradient);
+constexpr OpDef kSoftplus =
+    activation("Softplus", "log(exp(features) + 1).", kRealTypes, softplus_block, softplus_gradient)
+        .in_python("nn.softplus math.softplus");
 constexpr OpDef kSoftplusGrad =
     activation_grad("SoftplusGrad", "gradients / (exp(-features) + 1).", kRealTypes, "features",
                     softplus_grad_block, softplus_grad_gradient);
 constexpr OpDef kSoftsign =
     activation("Softsign", "features / (|features| + 1).", kRealTypes, softsign_block,
-               [](GradContext& g) { return by_input(g, "SoftsignGrad"); });
+               [](GradContext& g) { return by_input(g, "SoftsignGrad"); })
+        .in_python("nn.softsign math.softsign");
 constexpr OpDef kSoftsignGrad =
     activation_grad("SoftsignGrad", "gradients / (|features| + 1)^2.", kRealTypes, "features",
                     softsign_grad_block, nullptr);
@@ -125,9 +129,11 @@ struct SeluGradFormula {
   }
 };
 
-constexpr OpDef kSelu = activation(
-    "Selu", "scale * features, or scale * alpha * (exp(features) - 1).", kRealTypes,
-    plain_unary_block<SeluFormula>, [](GradContext& g) { return by_output(g, "SeluGrad"); });
+constexpr OpDef kSelu =
+    activation("Selu", "scale * features, or scale * alpha * (exp(features) - 1).", kRealTypes,
+               plain_unary_block<SeluFormula>,
+               [](GradContext& g) { return by_output(g, "SeluGrad"); })
+        .in_python("nn.selu");
 constexpr OpDef kSeluGrad =
     activation_grad("SeluGrad", "The gradient of Selu, told from its outputs.", kRealTypes,
                     "outputs", plain_binary_block<SeluGradFormula>,

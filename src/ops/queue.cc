@@ -51,7 +51,7 @@ constexpr OpDef queue_row(std::string_view name, std::string_view handle) {
                     {"capacity", "int", "-1"},
                     {"container", "string", "''"},
                     {"shared_name", "string", "''"}},
-          .shape = scalar_shape,
+          .shape = queue_handle,
           .kernel = fifo_queue,
           .no_gradient = true,
           .stateful = true};

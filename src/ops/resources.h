@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "graph/shape_context.h"
 #include "kernel/context.h"
 #include "kernel/resource.h"
 
@@ -21,6 +22,13 @@ inline const std::string& resource_name(const Node& node) {
   return shared.empty() ? node.name() : shared;
 }
 
+// The container and the name, as TensorFlow announces handles of its older kind, and those of
+// accumulators.
+inline void pair_handle(ShapeContext& c) { c.out(0, Shape{2}); }
+inline void queue_handle(ShapeContext& c) {
+  c.node().output_type(0) == DType::kResource ? scalar_shape(c) : pair_handle(c);
+}
+
 // Output 0 becomes the handle. Resources with a shared_name belong to the task, others to the
 // session.
 template <class R, class Make>
@@ -30,7 +38,7 @@ std::shared_ptr<R> make_handle(KernelContext& c, std::string_view kind, const Ma
   ResourceStore& store = shared ? c.task().resources : c.session().resources;
   auto resource =
       store.get(attrs.get<std::string>("container"), resource_name(c.node()), kind, make);
-  c.set_out(0, resource_tensor(c.node().output_type(0), resource));
+  c.set_out(0, resource_tensor(c.node().output_type(0), c.node().output_shape(0), resource));
   return std::static_pointer_cast<R>(resource);
 }
 

@@ -296,6 +296,7 @@ void top_k(KernelContext& c) {
 
 constexpr OpDef kTopKV2 = {
     .name = "TopKV2",
+    .python = "nn.top_k math.top_k (input, k=1, sorted)",
     .doc = "The k largest elements of each row and where they are.",
     .inputs = {{"input", "T"}, {"k", "Tk", 0}},
     .outputs = {{"values", "T"}, {"indices", "index_type"}},

@@ -96,21 +96,28 @@ constexpr OpDef real_function(std::string_view name, std::string_view doc,
 }
 
 constexpr OpDef kTan =
-    real_function("Tan", "The tangent of x.", plain_unary_block<TanFormula>, tan_gradient);
+    real_function("Tan", "The tangent of x.", plain_unary_block<TanFormula>, tan_gradient)
+        .in_python("tan math.tan");
 constexpr OpDef kAsin = real_function("Asin", "The angle whose sine is x.",
-                                      plain_unary_block<AsinFormula>, asin_gradient);
+                                      plain_unary_block<AsinFormula>, asin_gradient)
+                            .in_python("asin math.asin");
 constexpr OpDef kAcos = real_function("Acos", "The angle whose cosine is x.",
-                                      plain_unary_block<AcosFormula>, acos_gradient);
+                                      plain_unary_block<AcosFormula>, acos_gradient)
+                            .in_python("acos math.acos");
 constexpr OpDef kAtan = real_function("Atan", "The angle whose tangent is x.",
-                                      plain_unary_block<AtanFormula>, atan_gradient);
+                                      plain_unary_block<AtanFormula>, atan_gradient)
+                            .in_python("atan math.atan");
 constexpr OpDef kSinh =
     real_function("Sinh", "The hyperbolic sine of x.", plain_unary_block<SinhFormula>,
-                  [](GradContext& g) { return times(g, "Cosh"); });
+                  [](GradContext& g) { return times(g, "Cosh"); })
+        .in_python("sinh math.sinh");
 constexpr OpDef kCosh =
     real_function("Cosh", "The hyperbolic cosine of x.", plain_unary_block<CoshFormula>,
-                  [](GradContext& g) { return times(g, "Sinh"); });
+                  [](GradContext& g) { return times(g, "Sinh"); })
+        .in_python("cosh math.cosh");
 constexpr OpDef kErf =
-    real_function("Erf", "The error function of x.", plain_unary_block<ErfFormula>, erf_gradient);
+    real_function("Erf", "The error function of x.", plain_unary_block<ErfFormula>, erf_gradient)
+        .in_python("erf math.erf");
 
 constexpr const OpDef* kRows[] = {&kTan, &kAsin, &kAcos, &kAtan, &kSinh, &kCosh, &kErf};
 

@@ -302,12 +302,17 @@ constexpr OpDef scatter_row(std::string_view name, std::string_view doc, std::st
       .samples = {"float[4,2] int32[3]{2,0,2} float[3,2]", "float[3] int32[2]{1,2} float[]"}};
 }
 
-constexpr OpDef kScatterAdd = scatter_row(
-    "ScatterAdd", "Adds rows to the variable's rows at the indices.", "false", scatter_add);
-constexpr OpDef kScatterSub = scatter_row(
-    "ScatterSub", "Subtracts rows from the variable's rows at the indices.", "false", scatter_sub);
-constexpr OpDef kScatterUpdate = scatter_row(
-    "ScatterUpdate", "Sets the variable's rows at the indices.", "true", scatter_update);
+constexpr OpDef kScatterAdd =
+    scatter_row("ScatterAdd", "Adds rows to the variable's rows at the indices.", "false",
+                scatter_add)
+        .in_python("scatter_add");
+constexpr OpDef kScatterSub =
+    scatter_row("ScatterSub", "Subtracts rows from the variable's rows at the indices.", "false",
+                scatter_sub)
+        .in_python("scatter_sub");
+constexpr OpDef kScatterUpdate =
+    scatter_row("ScatterUpdate", "Sets the variable's rows at the indices.", "true", scatter_update)
+        .in_python("scatter_update");
 
 constexpr std::array<const OpDef*, 10> kRows = {
     &kVariableV2,       &kVariable,   &kIsVariableInitialized,

@@ -152,41 +152,58 @@ constexpr OpDef kAbs =
     unary("Abs", "The absolute value of x.", kSignedTypes, abs_block, abs_gradient);
 constexpr OpDef kSign =
     unary("Sign", "-1, 0 or 1: the sign of x.", kSignedTypes, sign_block,
-          [](GradContext& g) -> Values { return {zeros_like(g.graph(), g.x(0))}; });
-constexpr OpDef kSquare = unary("Square", "x * x.", kNumberTypes, square_block, square_gradient);
+          [](GradContext& g) -> Values { return {zeros_like(g.graph(), g.x(0))}; })
+        .in_python("sign math.sign");
+constexpr OpDef kSquare = unary("Square", "x * x.", kNumberTypes, square_block, square_gradient)
+                              .in_python("square math.square");
 constexpr OpDef kSqrt =
     unary("Sqrt", "The square root of x.", kRealTypes, sqrt_block,
-          [](GradContext& g) { return by_value(g, "SqrtGrad"); }, {"float[2,3](0.5,2)"});
+          [](GradContext& g) { return by_value(g, "SqrtGrad"); }, {"float[2,3](0.5,2)"})
+        .in_python("sqrt math.sqrt");
 constexpr OpDef kRsqrt =
     unary("Rsqrt", "1 / sqrt(x).", kRealTypes, rsqrt_block,
-          [](GradContext& g) { return by_value(g, "RsqrtGrad"); }, {"float[2,3](0.5,2)"});
+          [](GradContext& g) { return by_value(g, "RsqrtGrad"); }, {"float[2,3](0.5,2)"})
+        .in_python("rsqrt math.rsqrt");
 constexpr OpDef kReciprocal =
     unary("Reciprocal", "1 / x.", kSignedTypes, reciprocal_block,
-          [](GradContext& g) { return by_value(g, "ReciprocalGrad"); }, {"float[2,3](0.5,2)"});
+          [](GradContext& g) { return by_value(g, "ReciprocalGrad"); }, {"float[2,3](0.5,2)"})
+        .in_python("reciprocal math.reciprocal");
 constexpr OpDef kInv =
     unary("Inv", "1 / x.", kSignedTypes, reciprocal_block,
-          [](GradContext& g) { return by_value(g, "ReciprocalGrad"); }, {"float[2,3](0.5,2)"});
-constexpr OpDef kExp = unary("Exp", "e to the power x.", kRealTypes, exp_block, exp_gradient);
+          [](GradContext& g) { return by_value(g, "ReciprocalGrad"); }, {"float[2,3](0.5,2)"})
+        .in_python("inv");
+constexpr OpDef kExp = unary("Exp", "e to the power x.", kRealTypes, exp_block, exp_gradient)
+                           .in_python("exp math.exp");
 constexpr OpDef kExpm1 =
-    unary("Expm1", "exp(x) - 1, exact near zero.", kRealTypes, expm1_block, expm1_gradient);
+    unary("Expm1", "exp(x) - 1, exact near zero.", kRealTypes, expm1_block, expm1_gradient)
+        .in_python("expm1 math.expm1");
 constexpr OpDef kLog = unary("Log", "The natural logarithm of x.", kRealTypes, log_block,
-                             log_gradient, {"float[2,3](0.5,2)"});
+                             log_gradient, {"float[2,3](0.5,2)"})
+                           .in_python("log math.log");
 constexpr OpDef kLog1p = unary("Log1p", "log(1 + x), exact near zero.", kRealTypes, log1p_block,
-                               log1p_gradient, {"float[2,3](-0.5,2)"});
+                               log1p_gradient, {"float[2,3](-0.5,2)"})
+                             .in_python("log1p math.log1p");
 constexpr OpDef kFloor =
-    unary("Floor", "The largest whole number not above x.", kRealTypes, floor_block, nothing);
+    unary("Floor", "The largest whole number not above x.", kRealTypes, floor_block, nothing)
+        .in_python("floor math.floor");
 constexpr OpDef kCeil =
-    unary("Ceil", "The smallest whole number not below x.", kRealTypes, ceil_block, nothing);
+    unary("Ceil", "The smallest whole number not below x.", kRealTypes, ceil_block, nothing)
+        .in_python("ceil math.ceil");
 constexpr OpDef kRound = unary("Round", "The nearest whole number; halves go to the even one.",
                                kSignedTypes, rint_block, nothing);
 constexpr OpDef kRint = unary("Rint", "The nearest whole number; halves go to the even one.",
-                              kRealTypes, rint_block, nothing);
-constexpr OpDef kSin = unary("Sin", "The sine of x.", kRealTypes, sin_block, sin_gradient);
-constexpr OpDef kCos = unary("Cos", "The cosine of x.", kRealTypes, cos_block, cos_gradient);
+                              kRealTypes, rint_block, nothing)
+                            .in_python("rint math.rint");
+constexpr OpDef kSin =
+    unary("Sin", "The sine of x.", kRealTypes, sin_block, sin_gradient).in_python("sin math.sin");
+constexpr OpDef kCos =
+    unary("Cos", "The cosine of x.", kRealTypes, cos_block, cos_gradient).in_python("cos math.cos");
 constexpr OpDef kSigmoid = unary("Sigmoid", "1 / (1 + exp(-x)).", kRealTypes, sigmoid_block,
                                  [](GradContext& g) { return by_value_after(g, "SigmoidGrad"); });
-constexpr OpDef kTanh = unary("Tanh", "The hyperbolic tangent of x.", kRealTypes, tanh_block,
-                              [](GradContext& g) { return by_value_after(g, "TanhGrad"); });
+constexpr OpDef kTanh =
+    unary("Tanh", "The hyperbolic tangent of x.", kRealTypes, tanh_block, [](GradContext& g) {
+      return by_value_after(g, "TanhGrad");
+    }).in_python("tanh nn.tanh math.tanh");
 
 constexpr OpDef kSigmoidGrad =
     unary_grad("SigmoidGrad", "dy * y * (1 - y).", sigmoid_grad_block, sigmoid_grad_gradient);
@@ -200,9 +217,12 @@ constexpr OpDef kReciprocalGrad =
     unary_grad("ReciprocalGrad", "-dy * y * y.", reciprocal_grad_block,
                [](GradContext& g) { return minus_two(g, "ReciprocalGrad"); });
 
-constexpr OpDef kIsNan = predicate("IsNan", "Whether x is not a number.", is_nan_block);
-constexpr OpDef kIsInf = predicate("IsInf", "Whether x is an infinity.", is_inf_block);
-constexpr OpDef kIsFinite = predicate("IsFinite", "Whether x is a finite number.", is_finite_block);
+constexpr OpDef kIsNan =
+    predicate("IsNan", "Whether x is not a number.", is_nan_block).in_python("is_nan math.is_nan");
+constexpr OpDef kIsInf =
+    predicate("IsInf", "Whether x is an infinity.", is_inf_block).in_python("is_inf math.is_inf");
+constexpr OpDef kIsFinite = predicate("IsFinite", "Whether x is a finite number.", is_finite_block)
+                                .in_python("is_finite math.is_finite");
 
 constexpr const OpDef* kRows[] = {
     &kNeg,      &kAbs,     &kSign,        &kSquare,   &kSqrt,     &kRsqrt,     &kReciprocal,

@@ -226,8 +226,21 @@ class Freezer {
     for (const pb::NodeDef* node : needed_) names.insert(node->name());
     for (const pb::NodeDef* node : needed_) *def.add_node() = stripped(*node, names);
     ImportOptions options;
-    for (const auto& [name, value] : given_) options.input_map[name.text()] = value;
+    for (const auto& [name, value] : given_) {
+      if (!is_only_an_output(name)) options.input_map[name.text()] = value;
+    }
     from_graph_def(*out_.graph, def.SerializeAsString(), options);
+  }
+
+  // A variable that is asked for itself, and that nothing else needs.
+  bool is_only_an_output(const TensorName& name) const {
+    auto same = [&](const std::string& text) { return parse_tensor_name(text) == name; };
+    auto reads = [&](const pb::NodeDef* node) {
+      return std::ranges::any_of(node->input(), [&](const std::string& input) {
+        return !input.starts_with('^') && same(input);
+      });
+    };
+    return std::ranges::any_of(request_.outputs, same) && std::ranges::none_of(needed_, reads);
   }
 
   // Neither placed, nor beside another node, nor after one that is not there.

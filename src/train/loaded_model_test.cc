@@ -107,6 +107,14 @@ TEST_F(Trained, APlaceholderThatIsNeededAndNotGivenIsNamed) {
       HasSubstr("the outputs need more inputs: 'keep_prob:0' (float32, [])"));
 }
 
+TEST_F(Trained, AVariableMayBeAnOutputItself) {
+  save();
+  const LoadedModel model = open({.outputs = {"w", "p"}});
+  const std::vector<Tensor> values = model.run({{rows_}});
+  EXPECT_TRUE(values[0].equals(Tensor::of<float>({2, 1}, {0.5f, -2})));
+  EXPECT_TRUE(values[1].equals(expected_));
+}
+
 TEST_F(Trained, AnInputMayAlwaysHaveOneValue) {
   save();
   const LoadedModel model = open({.outputs = {"kept"}, .constants = {{"keep_prob", 1}}});

@@ -11,10 +11,13 @@ import tempfile
 
 import tensorflow as tf  # noqa: F401  (fills the descriptor pool)
 from google.protobuf import descriptor_pb2, descriptor_pool
+from tensorflow.core.framework import device_attributes_pb2, step_stats_pb2  # noqa: F401
 from tensorflow.core.protobuf import (  # noqa: F401
     cluster_pb2,
+    config_pb2,
     meta_graph_pb2,
     queue_runner_pb2,
+    rewriter_config_pb2,
     saved_model_pb2,
     tensor_bundle_pb2,
     tensorflow_server_pb2,

@@ -8,7 +8,8 @@ from dataclasses import replace
 
 import op_more_samples
 import op_samples
-from capstan import _capstan, apply
+from capstan import _capstan
+from capstan.core import apply
 
 ALL_TYPES = (
     "float double int8 int16 int32 int64 uint8 uint16 uint32 uint64 bool string half complex64"

@@ -67,7 +67,7 @@ def attribute(kind, text):
 def make_op(op, keywords):
     """By the names of its arguments in the OpDef, which tf.raw_ops changes for some."""
     if OURS:
-        from capstan import apply
+        from capstan.core import apply
 
         apply.apply_op(op, name="op", **keywords)
     else:

@@ -4,13 +4,18 @@ They lie in ../shared/programs beside the repository; without that folder these 
 """
 
 import json
+import math
 import re
 import signal
 import struct
+import sys
 from pathlib import Path
 
 import pytest
 from by_hand import free_addresses, last_number
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "oracle"))
+import live  # noqa: E402
 
 PROGRAMS = Path(__file__).resolve().parents[3] / "shared" / "programs"
 
@@ -214,6 +219,19 @@ def test_the_training_script_of_a_dtf_job_runs_to_its_own_end(by_hand, tmp_path)
 
 
 # --- dtf/job.mlsql: the same by its own job script ----------------------------------------------
+
+
+@pytest.mark.oracle
+def test_tensorflow_reads_what_the_job_script_publishes(run_capstan, oracle_python, tmp_path):
+    job = PROGRAMS / "dtf" / "job.mlsql"
+    done = run_capstan("sql", "--root", tmp_path, job, timeout=100, env={"CAPSTAN_MAX_STEPS": "40"})
+    assert done.returncode == 0, done.stderr[-3000:]
+    told = live.told(oracle_python, "read_checkpoint.py", tmp_path / "tmp/tf/model/_model_0/model/0")
+    assert told["step"] == told["restored_step"] == 40
+    shapes = {name: shape for name, (shape, _) in told["variables"].items()}
+    assert shapes["dense/kernel"] == [784, 500] and shapes["dense_2/bias"] == [10]
+    assert all(math.isfinite(total) for _, total in told["variables"].values())
+    assert shapes["dense/kernel/Adam"] == [784, 500]
 
 
 def test_the_job_script_trains_to_its_own_end_and_publishes_one_model_after_the_other(run_capstan, tmp_path):

@@ -1,0 +1,1 @@
+"""Checkpoints, graphs, events and records in files."""

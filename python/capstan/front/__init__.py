@@ -1,0 +1,1 @@
+"""TensorFlow's modules and names, found as programs ask for them."""

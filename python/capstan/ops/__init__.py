@@ -1,0 +1,1 @@
+"""Functions that add nodes, and the variables."""

@@ -1,0 +1,1 @@
+"""What a program needs besides graphs: flags, logs, files, versions."""

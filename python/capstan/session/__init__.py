@@ -1,0 +1,1 @@
+"""Sessions, the cluster they run on, and what this process is in its job."""

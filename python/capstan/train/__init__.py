@@ -1,0 +1,1 @@
+"""Optimizers, and what runs sessions until training has ended."""
