@@ -75,6 +75,7 @@ enum class TypeId : int {
   kUnion = 28,
   kUHugeInt = 32,
   kArray = 33,
+  kBigNum = 35,
 };
 
 enum class StatementKind : int { kSelect = 1, kInsert = 2, kCreate = 7 };
@@ -130,10 +131,21 @@ using Release = void (*)(void*);
   F(Vector, list_vector_get_child, (Vector))                                           \
   F(State, list_vector_reserve, (Vector, uint64_t))                                    \
   F(State, list_vector_set_size, (Vector, uint64_t))                                   \
+  F(Vector, array_vector_get_child, (Vector))                                          \
   F(Vector, struct_vector_get_child, (Vector, uint64_t))                               \
   F(Type, create_logical_type, (TypeId))                                               \
   F(Type, create_list_type, (Type))                                                    \
   F(Type, create_struct_type, (Type*, const char**, uint64_t))                         \
+  F(TypeId, get_type_id, (Type))                                                       \
+  F(char*, logical_type_get_alias, (Type))                                             \
+  F(Type, list_type_child_type, (Type))                                                \
+  F(Type, array_type_child_type, (Type))                                               \
+  F(uint64_t, array_type_array_size, (Type))                                           \
+  F(uint64_t, struct_type_child_count, (Type))                                         \
+  F(char*, struct_type_child_name, (Type, uint64_t))                                   \
+  F(Type, struct_type_child_type, (Type, uint64_t))                                    \
+  F(Type, map_type_key_type, (Type))                                                   \
+  F(Type, map_type_value_type, (Type))                                                 \
   F(void, destroy_logical_type, (Type*))                                               \
   F(State, appender_create, (Connection, const char*, const char*, Appender*))         \
   F(State, appender_destroy, (Appender*))                                              \

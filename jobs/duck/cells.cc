@@ -11,50 +11,15 @@ namespace {
 
 using script::Cell;
 using script::Column;
+using script::Number;
 using script::Rows;
-
-template <class T, class As>
-void numbers(const void* data, uint64_t row, Cell& cell) {
-  cell = static_cast<As>(static_cast<const T*>(data)[row]);
-}
-
-void read_text(const void* data, uint64_t row, Cell& cell) {
-  cell = std::string(string_view_of(static_cast<const StringValue*>(data)[row]));
-}
-
-using ReadCell = void (*)(const void* data, uint64_t row, Cell& cell);
-
-ReadCell reader_of(TypeId type) {
-  switch (type) {
-    case TypeId::kBoolean: return numbers<bool, bool>;
-    case TypeId::kTinyInt: return numbers<int8_t, int64_t>;
-    case TypeId::kSmallInt: return numbers<int16_t, int64_t>;
-    case TypeId::kInteger: return numbers<int32_t, int64_t>;
-    case TypeId::kBigInt: return numbers<int64_t, int64_t>;
-    case TypeId::kUTinyInt: return numbers<uint8_t, int64_t>;
-    case TypeId::kUSmallInt: return numbers<uint16_t, int64_t>;
-    case TypeId::kUInteger: return numbers<uint32_t, int64_t>;
-    case TypeId::kFloat: return numbers<float, double>;
-    case TypeId::kDouble: return numbers<double, double>;
-    case TypeId::kVarchar: return read_text;
-    default: throw internal_error("a cell of DuckDB's type {}", int(type));
-  }
-}
-
-bool is_valid(const uint64_t* validity, uint64_t row) {
-  return !validity || (validity[row / 64] >> (row % 64) & 1);
-}
-
-// Types whose cells are as they come; all others become text.
-constexpr std::string_view kPlain[] = {"BOOLEAN", "TINYINT",  "SMALLINT",  "INTEGER",
-                                       "BIGINT",  "UTINYINT", "USMALLINT", "UINTEGER",
-                                       "FLOAT",   "DOUBLE",   "VARCHAR"};
 
 // What an appender is given for a column whose cells are these.
 std::string raw_type(const Rows& rows, size_t column) {
   bool has_text = false, has_double = false, has_bool = false, has_int = false;
   for (const auto& row : rows.rows) {
     has_text |= std::holds_alternative<std::string>(row[column]);
+    has_text |= std::holds_alternative<Number>(row[column]);
     has_double |= std::holds_alternative<double>(row[column]);
     has_bool |= std::holds_alternative<bool>(row[column]);
     has_int |= std::holds_alternative<int64_t>(row[column]);
@@ -62,11 +27,6 @@ std::string raw_type(const Rows& rows, size_t column) {
   if (has_text || (has_bool && (has_int || has_double))) return "VARCHAR";
   if (has_double) return "DOUBLE";
   return has_int ? "BIGINT" : has_bool ? "BOOLEAN" : "VARCHAR";
-}
-
-bool is_nested(std::string_view type) {
-  return type.ends_with("]") || type.starts_with("STRUCT") || type.starts_with("MAP") ||
-         type.starts_with("UNION");
 }
 
 void check_shape(const Rows& rows) {
@@ -96,6 +56,7 @@ struct AppendCell {
   State operator()(bool value) const { return api.append_bool(appender, value); }
   State operator()(int64_t value) const { return api.append_int64(appender, value); }
   State operator()(double value) const { return api.append_double(appender, value); }
+  State operator()(const Number& value) const { return (*this)(value.digits); }
   State operator()(const std::string& value) const {
     return api.append_varchar_length(appender, value.data(), value.size());
   }
@@ -117,37 +78,41 @@ void append_rows(Link& link, const Rows& rows, const std::string& table) {
   if (state != State::kOk) throw invalid_argument("rows do not fit their table: {}", error);
 }
 
-}  // namespace
-
-std::vector<std::vector<Cell>> read_cells(const Api& api, Result& result) {
-  std::vector<ReadCell> readers;
+std::vector<CellType> types_of(const Api& api, Result& result) {
+  std::vector<CellType> types;
   for (uint64_t i = 0; i < result.columns(); ++i) {
-    readers.push_back(reader_of(api.column_type(result.raw(), i)));
+    Type type = api.column_logical_type(result.raw(), i);
+    types.push_back(CellType::of(api, type));
+    api.destroy_logical_type(&type);
   }
-  std::vector<std::vector<Cell>> out;
-  while (Chunk chunk = result.next()) {
-    size_t begin = out.size(), rows = api.data_chunk_get_size(chunk);
-    out.resize(begin + rows, std::vector<Cell>(readers.size()));
-    for (size_t column = 0; column < readers.size(); ++column) {
-      Vector vector = api.data_chunk_get_vector(chunk, column);
-      const uint64_t* validity = api.vector_get_validity(vector);
-      const void* data = api.vector_get_data(vector);
-      for (size_t row = 0; row < rows; ++row) {
-        if (is_valid(validity, row)) readers[column](data, row, out[begin + row][column]);
-      }
-    }
-  }
-  return out;
+  return types;
 }
 
-std::string cell_expression(const Column& column) {
-  std::string name = sql_name(column.name);
-  if (std::find(std::begin(kPlain), std::end(kPlain), column.type) != std::end(kPlain)) return name;
-  if (column.type.starts_with("DECIMAL") && !column.type.ends_with("]")) {
-    return fmt::format("CAST({} AS DOUBLE)", name);
+}  // namespace
+
+std::vector<CellType> cell_types(Link& link, const std::string& stored) {
+  Result result = link.run("SELECT * FROM " + stored + " LIMIT 0");
+  return types_of(link.api(), result);
+}
+
+std::string cell_list(const std::vector<Column>& columns, const std::vector<CellType>& types) {
+  std::vector<std::string> cells;
+  for (size_t i = 0; i < columns.size(); ++i) {
+    const std::string name = sql_name(columns[i].name);
+    cells.push_back(types[i].is_cast ? fmt::format("CAST({} AS {})", name, types[i].sql) : name);
   }
-  if (is_nested(column.type)) return fmt::format("CAST(to_json({}) AS VARCHAR)", name);
-  return fmt::format("CAST({} AS VARCHAR)", name);
+  return sql_list(cells);
+}
+
+std::vector<std::vector<Cell>> read_cells(const Api& api, Result& result) {
+  return read_cells(api, result, types_of(api, result));
+}
+
+std::vector<std::vector<Cell>> read_cells(const Api& api, Result& result,
+                                          const std::vector<CellType>& types) {
+  std::vector<std::vector<Cell>> out;
+  while (Chunk chunk = result.next()) append_cells(api, types, chunk, out);
+  return out;
 }
 
 void write_cells(Link& link, const Rows& rows, const std::string& stored) {
@@ -157,7 +122,7 @@ void write_cells(Link& link, const Rows& rows, const std::string& stored) {
     const std::string& type = checked_type(rows.columns[i].type);
     std::string separator = i ? ", " : "", from = raw_type(rows, i);
     columns += fmt::format("{}c{} {}", separator, i, from);
-    const char* json = is_nested(type) && from == "VARCHAR" ? "::JSON" : "";
+    const char* json = holds_json(rows.columns[i]) && from == "VARCHAR" ? "::JSON" : "";
     casts += fmt::format("{}CAST(c{}{} AS {}) AS {}", separator, i, json, type,
                          sql_name(rows.columns[i].name));
   }

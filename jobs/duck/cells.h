@@ -5,16 +5,23 @@
 #include <string>
 #include <vector>
 
+#include "jobs/duck/cell_type.h"
 #include "jobs/duck/connection.h"
 #include "jobs/script/table.h"
 
 namespace capstan::duck {
 
-// All rows of a result whose columns are truth values, numbers or text.
-std::vector<std::vector<script::Cell>> read_cells(const Api& api, Result& result);
+// Of the columns of a stored table.
+std::vector<CellType> cell_types(Link& link, const std::string& stored);
+// What to select of it for read_cells.
+std::string cell_list(const std::vector<script::Column>& columns,
+                      const std::vector<CellType>& types);
 
-// SQL that turns a column into what read_cells takes: nested values into JSON, dates into text.
-std::string cell_expression(const script::Column& column);
+// All rows of a result.
+std::vector<std::vector<script::Cell>> read_cells(const Api& api, Result& result,
+                                                  const std::vector<CellType>& types);
+// The same for our own small questions, whose columns need no cast.
+std::vector<std::vector<script::Cell>> read_cells(const Api& api, Result& result);
 
 // `stored` becomes a table of these rows. Throws InvalidArgument for a cell that is not of its
 // column's type, or a row of another width.

@@ -43,6 +43,15 @@ TEST_F(ClosedTest, AQueryReadsNoFile) {
   expect_refused("select (select count(*) from read_text('" + secret + "')) as n from t");
   expect_refused("with x as (select * from read_csv('" + secret + "')) select * from x");
   expect_refused("select * from t where a in (select 1 from glob('/etc/*'))");
+  // A name of `with` is none outside of it.
+  expect_refused("select * from `" + secret + "`, (with `" + secret +
+                 "` as (select 1) select 1) x");
+  expect_refused("with x as (select * from `" + secret + "`), `" + secret +
+                 "` as (select 1) select * from x");
+  expect_refused("select * from (pivot t on a using sum(a))");
+  expect_refused("with x as (copy t to '/tmp/x') select 1");
+  expect_refused("with x as (insert into t values (2) returning a) select * from x");
+  expect_refused("select array(select file from glob('/*'))");
   expect_refused("select * from read_csv('http://127.0.0.1:1/x.csv')");
   expect_refused("select * from read_parquet('s3://bucket/x')");
 }
@@ -117,6 +126,21 @@ TEST_F(ClosedTest, AQueryLearnsNothingOfTheMachine) {
         "select * from memory.main.t",
         "with pg_settings as (select 1) select * from (select * from pg_settings) x",
         "select 'temp_directory'.current_setting()",
+        "select json_serialize_plan('select current_setting(''temp_directory'')', optimize := "
+        "true)",
+        "select system.main.current_setting('temp_directory')",
+        "select list_transform(['threads'], lambda x: current_setting(x))",
+        "select current_query()",
+        "select columns(lambda c: c = current_setting('threads')) from t",
+        "select a from t order by (select 1 from duckdb_settings())",
+        "select a from t limit (select count(*) from duckdb_settings())",
+        "select a from t qualify row_number() over (order by (select 1 from pg_settings)) = 1",
+        "select * from t positional join duckdb_settings()",
+        "select sum(a order by (select 1 from duckdb_settings())) from t",
+        "select * replace ((select 1 from duckdb_settings()) as a) from t",
+        "values ((select count(*) from duckdb_settings()))",
+        "select * from unnest((select list(name) from duckdb_settings()))",
+        "select __internal_decompress_string('x'::blob)",
         "from which_secret('s3://x', 's3')",
         "select * from (show tables)",
         "select * from t at (version => 1)"}) {

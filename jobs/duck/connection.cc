@@ -94,6 +94,13 @@ Chunk Result::next() {
   return chunk_;
 }
 
+void Result::drain() noexcept {
+  do {
+    drop_chunk();
+    chunk_ = api_->fetch_chunk(raw_);
+  } while (chunk_ && api_->data_chunk_get_size(chunk_) > 0);
+}
+
 std::vector<std::string> Result::texts() {
   std::vector<std::string> out;
   while (Chunk chunk = next()) {

@@ -22,15 +22,15 @@ std::string sql_text(std::string_view text);                  // 'it''s'
 std::string sql_list(const std::vector<std::string>& parts);  // parts with commas between
 std::string sql_name(std::string_view name);                  // "a ""b"""
 
-// What interrupt() reaches: the connections of one engine, and whether the running call shall end.
+// What interrupt() reaches: the connections of one engine, and whether calls shall end.
 class Interrupts {
  public:
   explicit Interrupts(const Api& api) : api_(api) {}
   void add(Connection connection);
   void remove(Connection connection);
   void interrupt();  // from any thread
-  void begin_call() { asked_ = false; }
-  void check() const;  // throws Cancelled once interrupt() was called
+  void resume() { asked_ = false; }
+  void check() const;  // throws Cancelled between interrupt() and resume()
 
  private:
   const Api& api_;
@@ -51,6 +51,8 @@ class Result {
   size_t columns() { return api_->column_count(&raw_); }
   // The next chunk, or null at the end; it lives until the next call. Throws what the query throws.
   Chunk next();
+  // Reads to the end, or to the first error, and keeps nothing.
+  void drain() noexcept;
   // The first column of each row as text: for our own small questions.
   std::vector<std::string> texts();
 

@@ -6,26 +6,22 @@
 #include <string>
 #include <vector>
 
-#include "base/fd.h"
 #include "jobs/duck/connection.h"
 #include "jobs/duck/duck.h"
 
 namespace capstan::duck {
 
-// A folder of this engine alone, gone with it. One that a killed process left is removed by the
-// next engine that makes its own beside it.
+// A folder of this engine alone, gone with it.
 class Workspace {
  public:
-  explicit Workspace(const std::string& parent);
-  ~Workspace();
-  Workspace(const Workspace&) = delete;
+  explicit Workspace(const EngineOptions& options);
   const std::string& folder() const { return folder_; }
   // A path in it that nobody else has; `ending` as in ".csv".
   std::string fresh(const std::string& ending);
 
  private:
-  std::string folder_;
-  Fd lock_;  // held for as long as we live: whoever gets it knows that nobody does
+  jobs::ScratchFolder scratch_;
+  const std::string folder_;
   int names_ = 0;
 };
 

@@ -3,12 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <fstream>
-#include <nlohmann/json.hpp>
 #include <regex>
 
 #include "base/files.h"
 #include "base/printable.h"
+#include "jobs/duck/json_file.h"
 #include "jobs/duck/read_options.h"
 
 namespace capstan::duck {
@@ -22,17 +21,6 @@ std::string first_lines(const std::string& text, size_t most) {
   std::string out = text.substr(0, end);
   std::replace(out.begin(), out.end(), '\n', ' ');
   return printable(out.substr(0, 500));
-}
-
-// The first line that is no JSON: DuckDB counts from another start.
-size_t bad_json_line(const std::string& file) {
-  std::ifstream in(file, std::ios::binary);
-  std::string line;
-  for (size_t number = 1; std::getline(in, line); ++number) {
-    if (line.find_first_not_of(" \t\r") == line.npos) continue;
-    if (!nlohmann::json::accept(line)) return number;
-  }
-  return 0;
 }
 
 // The first line that ends inside quotes at the end of the file, or has another number of fields
@@ -68,34 +56,64 @@ std::string without(std::string text, const std::regex& part) {
   return std::regex_replace(text, part, "");
 }
 
-}  // namespace
+struct Damage {
+  std::string message;
+  size_t line = 0;  // 0: not known
+};
 
 // "CSV Error on Line: 7\nOriginal Line: …\nreason\n…"
-void throw_damaged(const Error& error, const LoadFrom& from, const Input& input) {
-  static const std::regex csv_line("CSV Error on Line: ([0-9]+)\n(?:Original Line: [^\n]*\n)?");
-  static const std::regex json_line(
-      "Malformed JSON in file \"[^\"]*\", at byte [0-9]+ in line ([0-9]+): ");
-  std::string message = error.message(), file = file_in(message, input), line;
+Damage csv_damage(Damage damage, const std::string& file, const LoadFrom& from) {
+  static const std::regex place("CSV Error on Line: ([0-9]+)\n(?:Original Line: [^\n]*\n)?");
   std::smatch found;
-  if (std::regex_search(message, found, csv_line)) line = found[1];
-  message = without(message, csv_line);
-  if (std::regex_search(message, found, json_line)) line = found[1];
-  message = without(message, json_line);
-  if (from.format == "json" && !flag(from.options, "multiLine", false)) {
-    if (size_t number = bad_json_line(file)) line = std::to_string(number);
+  if (std::regex_search(damage.message, found, place)) damage.line = std::stoul(found[1]);
+  damage.message = without(damage.message, place);
+  if (damage.line || from.format != "csv") return damage;
+  const size_t line = bad_csv_line(file, from.options);
+  if (line == 0) return damage;
+  return {"a quote that does not end, or another number of columns than in the first line", line};
+}
+
+Damage json_damage(Damage damage, const std::string& file, const LoadFrom& from) {
+  static const std::regex place(
+      "(?:Malformed JSON|JSON transform error) in file \"[^\"]*\",(?: at byte [0-9]+)? in "
+      "(line|record/value) ([0-9]+): ");
+  std::smatch found;
+  if (std::regex_search(damage.message, found, place)) {
+    const size_t number = std::stoul(found[2]);
+    damage.line = found[1] == "line" ? number : line_of_element(file, number);
   }
-  if (from.format == "csv" && line.empty()) {
-    if (size_t number = bad_csv_line(file, from.options)) {
-      line = std::to_string(number);
-      message = "a quote that does not end, or another number of columns than in the first line";
-    }
+  damage.message = without(damage.message, place);
+  damage.message.resize(std::min(damage.message.find("\nTry "), damage.message.size()));
+  // DuckDB counts lines from another start.
+  const size_t line = line_of_bad_json(file, flag(from.options, "multiLine", false));
+  return {damage.message, line ? line : damage.line};
+}
+
+[[noreturn]] void throw_damage(const Damage& damage, const std::string& file, const Input& input) {
+  const std::string shown = input.said.empty() ? file : input.said;
+  const bool guessed = damage.message.find("auto-detected") != damage.message.npos;
+  throw Error(Code::kDataLoss,
+              fmt::format("{}{}: {}{}", shown, damage.line ? fmt::format(":{}", damage.line) : "",
+                          first_lines(damage.message, 2),
+                          guessed ? "; where inferSchema=\"false\" all columns are text" : ""));
+}
+
+}  // namespace
+
+void throw_damaged(const Error& error, const LoadFrom& from, const Input& input) {
+  const std::string file = file_in(error.message(), input);
+  const Damage said{error.message()};
+  throw_damage(from.format == "json" ? json_damage(said, file, from) : csv_damage(said, file, from),
+               file, input);
+}
+
+void check_objects(const Input& input) {
+  for (const std::string& file : input.files) {
+    const size_t line = line_of_no_object(file);
+    if (line)
+      throw_damage({"a row is an object, {\"name\": value, …}, and this is none", line}, file,
+                   input);
   }
-  std::string shown = input.said.empty() ? file : input.said;
-  std::string hint = message.find("auto-detected") != message.npos
-                         ? "; where inferSchema=\"false\" all columns are text"
-                         : "";
-  throw Error(Code::kDataLoss, fmt::format("{}{}: {}{}", shown, line.empty() ? "" : ":" + line,
-                                           first_lines(message, 2), hint));
 }
 
 }  // namespace capstan::duck

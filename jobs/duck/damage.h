@@ -19,4 +19,7 @@ struct Input {
 [[noreturn]] void throw_damaged(const Error& error, const script::LoadFrom& from,
                                 const Input& input);
 
+// Throws DataLoss for the first row of JSON files that is no object.
+void check_objects(const Input& input);
+
 }  // namespace capstan::duck

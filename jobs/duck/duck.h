@@ -7,15 +7,17 @@
 #include <memory>
 #include <string>
 
+#include "jobs/scratch_folder.h"
 #include "jobs/script/engine.h"
 
 namespace capstan::duck {
 
 struct EngineOptions {
   std::string library;       // libduckdb.so; empty: looked for beside this program
-  std::string temp_folder;   // where the engine makes its own folder; empty: TMPDIR, else /tmp
+  std::string temp_folder;   // where the engine makes its own folder; empty: the user's own
   int threads = 0;           // 0: all cores
   int64_t memory_limit = 0;  // bytes before it spills; 0: half of the machine's
+  jobs::FolderKeeper* keeper = nullptr;  // of its folders, if the process is killed
 };
 
 // Throws FailedPrecondition where DuckDB's library is missing or of another version.

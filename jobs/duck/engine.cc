@@ -10,6 +10,7 @@
 #include "jobs/duck/functions.h"
 #include "jobs/duck/load.h"
 #include "jobs/duck/read_options.h"
+#include "jobs/duck/read_table.h"
 #include "jobs/duck/spark_functions.h"
 #include "jobs/duck/tables.h"
 #include "jobs/duck/vet.h"
@@ -82,8 +83,13 @@ class DuckEngine : public script::Engine {
   }
 
   Rows rows(const std::string& table, int64_t limit) const override {
-    core_.interrupts.begin_call();
+    core_.interrupts.check();
     return rows_of(*tables_.find(table).stored, limit);
+  }
+
+  std::unique_ptr<script::RowReader> read(const std::string& table) const override {
+    core_.interrupts.check();
+    return read_table(core_, tables_, tables_.find(table).stored);
   }
 
   Rows query(std::string_view sql, int64_t limit) override {
@@ -131,9 +137,10 @@ class DuckEngine : public script::Engine {
   std::vector<std::string> functions() const override { return functions_; }
 
   void interrupt() override { core_.interrupts.interrupt(); }
+  void resume() override { core_.interrupts.resume(); }
 
  private:
-  void begin() { core_.interrupts.begin_call(); }
+  void begin() { core_.interrupts.check(); }
 
   // Runs what a script wrote, with `before` in front; places of errors become those of its text.
   template <class Run>
@@ -205,12 +212,11 @@ class DuckEngine : public script::Engine {
     Rows out;
     out.columns = tables_.columns(stored);
     out.total = tables_.count(stored);
-    std::vector<std::string> cells;
-    for (const Column& column : out.columns) cells.push_back(cell_expression(column));
+    const std::vector<CellType> types = cell_types(core_.link, stored);
     std::string end = limit < 0 ? "" : fmt::format(" LIMIT {}", limit);
-    Result result =
-        core_.link.run(fmt::format("SELECT {} FROM {}{}", sql_list(cells), stored, end));
-    out.rows = read_cells(core_.api, result);
+    Result result = core_.link.run(
+        fmt::format("SELECT {} FROM {}{}", cell_list(out.columns, types), stored, end));
+    out.rows = read_cells(core_.api, result, types);
     return out;
   }
 

@@ -1,4 +1,5 @@
 #include "jobs/duck/test_engine.h"
+#include "jobs/script/rows_text.h"
 
 namespace capstan::duck {
 namespace {
@@ -33,7 +34,7 @@ TEST_F(DuckTest, DefinedRowsComeBack) {
       {int64_t(1), 0.5, std::string("it's"), true, std::string("[1.5, 2]")},
       {std::monostate{}, std::monostate{}, std::monostate{}, std::monostate{}, std::monostate{}}};
   engine->define("t", rows);
-  EXPECT_EQ(all("t"), "n,x,s,ok,v|1,0.5,it's,true,[1.5,2.0]|null,null,null,null,null");
+  EXPECT_EQ(all("t"), "n,x,s,ok,v|1,0.5,it's,true,[1.5,2]|null,null,null,null,null");
   EXPECT_EQ(engine->columns("t")[4].type, "FLOAT[]");
 }
 
@@ -53,6 +54,77 @@ TEST_F(DuckTest, RowsAreLimitedAndTheirTotalIsSaid) {
 TEST_F(DuckTest, NestedValuesAreJsonAndDatesAreText) {
   EXPECT_EQ(answer("select [1, 2] as l, {'a': 1} as s, date '2026-11-16' as d, 1.25 as x"),
             "l,s,d,x|[1,2],{\"a\":1},2026-11-16,1.25");
+}
+
+// Each: SQL, and its one cell as JSON. The table and CSV have the same digits.
+TEST_F(DuckTest, CellsAreExactToTheLastDigit) {
+  const std::pair<std::string, std::string> cases[] = {
+      {"0.1::float", "0.1"},
+      {"16777217::float", "16777216"},
+      {"3.4028235e38::float", "3.4028235e+38"},
+      {"0.1::double + 0.2::double", "0.30000000000000004"},
+      {"5e-324::double", "5e-324"},
+      {"1.7976931348623157e308::double", "1.7976931348623157e+308"},
+      {"'nan'::double", "null"},
+      {"'-inf'::float", "null"},
+      {"1.10::decimal(5,2)", "1.10"},
+      {"12345678901234567890.123456789::decimal(38,9)", "12345678901234567890.123456789"},
+      {"(-0.5)::decimal(3,2)", "-0.50"},
+      {"9223372036854775807", "9223372036854775807"},
+      {"(-9223372036854775808)::bigint", "-9223372036854775808"},
+      {"18446744073709551615::ubigint", "18446744073709551615"},
+      {"170141183460469231731687303715884105727::hugeint",
+       "170141183460469231731687303715884105727"},
+      {"255::utinyint", "255"},
+      {"true", "true"},
+      {"null", "null"},
+      {"date '2026-11-16'", "\"2026-11-16\""},
+      {"timestamp '2026-11-16 01:02:03.000004'", "\"2026-11-16 01:02:03.000004\""},
+      {"'a\"é' || chr(10) || chr(1)", "\"a\\\"é\\n\\u0001\""},
+      {"[0.1::float, null, 'nan'::float]", "[0.1,null,null]"},
+      {"[0.10::decimal(4,2)]", "[0.10]"},
+      {"[1.5::float, 2]::float[2]", "[1.5,2]"},
+      {"{'a': [{'b': 0.1::float}], 'c d': date '2026-11-16', 'e': null}",
+       "{\"a\":[{\"b\":0.1}],\"c d\":\"2026-11-16\",\"e\":null}"},
+      {"map {1: 0.1::float, 2: null}", "{\"1\":0.1,\"2\":null}"},
+      {"map {'a': [18446744073709551615::ubigint]}", "{\"a\":[18446744073709551615]}"},
+      {"[]::int[]", "[]"},
+      {"'{\"a\":\n 1}'::json", "{\"a\":  1}"},
+      {"union_value(k := 2)", "{\"k\":2}"},
+      {"[[1, 2], null, []]", "[[1,2],null,[]]"},
+  };
+  for (const auto& [sql, json] : cases) {
+    EXPECT_EQ(script::rows_as_json(engine->query("select " + sql + " as c", -1)),
+              "{\"c\":" + json + "}\n")
+        << sql;
+  }
+}
+
+TEST_F(DuckTest, ATableIsReadABatchAtATime) {
+  engine->select(
+      "select i, {'d': i::decimal(9,1), 'l': [i::float / 4, null], 'c': 'x', 'e': [date "
+      "'2026-11-16']} as s from range(10000) as r(i)",
+      "t");
+  const auto reader = engine->read("t");
+  engine->drop("t");
+  int64_t seen = 0, batches = 0;
+  for (script::Rows rows = reader->next(); !rows.rows.empty(); rows = reader->next()) {
+    EXPECT_EQ(rows.first, seen);
+    EXPECT_EQ(rows.total, 10000);
+    for (const auto& row : rows.rows) {
+      const int64_t i = std::get<int64_t>(row[0]);
+      ASSERT_EQ(i, seen + (&row - rows.rows.data()));
+      ASSERT_EQ(shown(row[1]), fmt::format("{{\"d\":{}.0,\"l\":[{},null],\"c\":\"x\",\"e\":"
+                                           "[\"2026-11-16\"]}}",
+                                           i, float(i) / 4));
+    }
+    EXPECT_LT(rows.rows.size(), 10000u);
+    seen += int64_t(rows.rows.size());
+    ++batches;
+  }
+  EXPECT_EQ(seen, 10000);
+  EXPECT_GT(batches, 1);
+  EXPECT_TRUE(reader->next().rows.empty());
 }
 
 TEST_F(DuckTest, SumsAreOf64Bits) {
@@ -106,29 +178,28 @@ TEST_F(DuckTest, AnInsertLeavesOtherNamesOfTheTableAlone) {
 TEST_F(DuckTest, AnInterruptEndsTheRunningCall) {
   std::thread later;
   std::string error = thrown([&] {
-    later = std::thread([&] {
-      // Until it has an effect: the call may not have begun.
-      for (int i = 0; i < 200; ++i) {
-        engine->interrupt();
-        std::this_thread::yield();
-      }
-    });
+    later = std::thread([&] { engine->interrupt(); });
     for (int i = 0; i < 1000; ++i) answer("select count(*) from range(100000000) a, range(100) b");
   });
   later.join();
   EXPECT_EQ(error, "Cancelled: the query was interrupted");
+  engine->resume();
+  EXPECT_EQ(answer("select 1 as a"), "a|1");
+}
+
+TEST_F(DuckTest, AnInterruptThatComesBeforeACallEndsItAllTheSame) {
+  engine->interrupt();
+  EXPECT_EQ(thrown([&] { answer("select 1 as a"); }), "Cancelled: the query was interrupted");
+  EXPECT_EQ(thrown([&] { engine->select("select 1 as a", "t"); }),
+            "Cancelled: the query was interrupted");
+  engine->resume();
   EXPECT_EQ(answer("select 1 as a"), "a|1");
 }
 
 TEST_F(DuckTest, AFolderThatAKilledProcessLeftIsRemoved) {
-  std::string left = folder + "/capstan-sql-abcdef", young = folder + "/capstan-sql-ghijkl";
-  file("capstan-sql-abcdef/spill/x", "x");
-  std::filesystem::create_directories(young);
-  std::filesystem::last_write_time(
-      left, std::filesystem::file_time_type::clock::now() - std::chrono::minutes(1));
+  file("sql-abcdef/spill/x", "x");
   auto another = duck_engine(options);
-  EXPECT_FALSE(std::filesystem::exists(left));
-  EXPECT_TRUE(std::filesystem::exists(young));
+  EXPECT_FALSE(std::filesystem::exists(folder + "/sql-abcdef"));
   EXPECT_EQ(answer("select 1 as a"), "a|1");  // the first one's folder is locked, and stays
 }
 

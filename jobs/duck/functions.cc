@@ -14,14 +14,20 @@ namespace {
 using script::Function;
 using script::FunctionValue;
 
-// Rows of the chunk without a null in any argument.
-std::vector<uint32_t> whole_rows(const Api& api, const std::vector<Vector>& vectors, uint64_t all) {
+// Rows of the chunk without a null in any argument, or in a list that is one.
+std::vector<uint32_t> whole_rows(const Api& api, const Function& function,
+                                 const std::vector<Vector>& vectors, uint64_t all) {
+  std::vector<bool> whole(all, true);
+  for (size_t i = 0; i < vectors.size(); ++i) {
+    const NullFinder nulls(api, vectors[i], function.arguments[i]);
+    for (uint64_t row = 0; nulls.any() && row < all; ++row) {
+      if (nulls.at(row)) whole[row] = false;
+    }
+  }
   std::vector<uint32_t> rows;
   rows.reserve(all);
   for (uint32_t row = 0; row < all; ++row) {
-    bool whole = true;
-    for (Vector vector : vectors) whole = whole && !is_null(api, vector, row);
-    if (whole) rows.push_back(row);
+    if (whole[row]) rows.push_back(row);
   }
   return rows;
 }
@@ -32,7 +38,7 @@ void call(const Api& api, const Function& function, Chunk input, Vector output) 
   for (size_t i = 0; i < function.arguments.size(); ++i) {
     vectors.push_back(api.data_chunk_get_vector(input, i));
   }
-  std::vector<uint32_t> rows = whole_rows(api, vectors, all);
+  std::vector<uint32_t> rows = whole_rows(api, function, vectors, all);
   std::vector<Tensor> arguments;
   for (size_t i = 0; i < vectors.size(); ++i) {
     arguments.push_back(to_tensor(api, vectors[i], function.arguments[i], rows));

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <regex>
 
 #include "base/error.h"
@@ -52,6 +53,12 @@ std::string spark_name(const std::string& name) {
   return "_c" + std::to_string(std::stoul(found[1]));
 }
 
+// Nothing but JSON without objects is answered so; whether it is empty, or of another kind, is ours
+// to find out.
+bool has_no_objects(const Error& error) {
+  return error.message().find("expected records") != std::string::npos;
+}
+
 void read(Core& core, Pull& pull, const LoadFrom& from, const Input& input, const std::string& call,
           const std::string& stored) {
   Store reader(core.api, closed_settings(core.options));
@@ -69,18 +76,34 @@ void read(Core& core, Pull& pull, const LoadFrom& from, const Input& input, cons
             [&](const std::string& name) { return unnamed ? spark_name(name) : name; });
 }
 
+void read_rows(const LoadFrom& from, const Input& input,
+               const std::function<void(JsonRows)>& read_as) {
+  try {
+    return read_as(JsonRows::kObjects);
+  } catch (const Error& error) {
+    if (from.format != "json" || !has_no_objects(error)) throw;
+  }
+  check_objects(input);
+  read_as(JsonRows::kNone);
+}
+
 }  // namespace
 
 void load_files(Core& core, Pull& pull, const LoadFrom& from, const std::string& stored) {
   Input input = input_of(core, from);
   check_names(input.files);
   bool by_value = has_value_folders(input.files, from.path);
-  std::string call = read_call(from.format, input.files, by_value, from.options);
+  auto call = [&](JsonRows rows) {
+    return read_call(from.format, input.files, by_value, from.options, rows);
+  };
+  call(JsonRows::kObjects);  // wrong options are no damage
   try {
-    read(core, pull, from, input, call, stored);
+    read_rows(from, input,
+              [&](JsonRows rows) { read(core, pull, from, input, call(rows), stored); });
   } catch (const Error& error) {
     bool ours = error.code() == Code::kCancelled || error.code() == Code::kResourceExhausted ||
-                error.code() == Code::kInternal || error.code() == Code::kPermissionDenied;
+                error.code() == Code::kInternal || error.code() == Code::kDataLoss ||
+                error.code() == Code::kPermissionDenied;
     if (ours) throw;
     throw_damaged(error, from, input);
   }

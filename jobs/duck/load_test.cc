@@ -47,6 +47,33 @@ TEST_F(DuckTest, JsonMayBeOneArrayOverManyLines) {
   EXPECT_EQ(all("t"), "a|1|2");
 }
 
+TEST_F(DuckTest, JsonMayBeOneArrayOfRows) {
+  load("json", file("a.json", "[{\"a\":1},{\"a\":2}]"));
+  EXPECT_EQ(all("t"), "a|1|2");
+  load("json", file("b.json", "\xef\xbb\xbf \n[\n{\"a\":\n1},\n{\"b\":\"é,]\"}\n]\n"));
+  EXPECT_EQ(all("t"), "a,b|1,null|null,é,]");
+  file("in/1.json", "[{\"a\":1}]");
+  file("in/2.json", "{\"a\":2}\n{\"a\":3}\n");
+  load("json", folder + "/in");
+  EXPECT_EQ(all("t"), "a|1|2|3");
+  engine->load({"json", "", "[{\"a\":7}]", {}}, "t");
+  EXPECT_EQ(all("t"), "a|7");
+}
+
+TEST_F(DuckTest, JsonWithoutRowsIsAnEmptyTable) {
+  for (const char* bytes : {"", "\n", "[]", " [ ] \n"}) {
+    load("json", file("a.json", bytes));
+    EXPECT_EQ(engine->rows("t", -1).total, 0) << bytes;
+  }
+}
+
+TEST_F(DuckTest, JsonKeepsWholeNumbersTruthAndText) {
+  load("json", file("a.json",
+                    "{\"i\":9007199254740993,\"u\":18446744073709551615,\"b\":true,"
+                    "\"s\":\"\\u00e9\\ud83d\\ude00\",\"n\":null}\n"));
+  EXPECT_EQ(all("t"), "i,u,b,s,n|9007199254740993,18446744073709551615,true,é😀,null");
+}
+
 TEST_F(DuckTest, TextIsOneRowPerLineWhateverIsInIt) {
   load("text", file("a.txt", "a,b\t\"q\n\n'x' | y\\n\nend"));
   EXPECT_EQ(all("t"), "value|a,b\t\"q||'x' | y\\n|end");
@@ -122,6 +149,12 @@ TEST_F(DuckTest, DamagedInputIsNamedWithFileAndLine) {
       {"json", "{\"a\":1}\n{\"a\":\n", "2", "end of data"},
       {"json", "{\"a\":1}\n{\"a\":\"\xff\"}\n", "2", "UTF-8"},
       {"json", "{\"a\":1}\nno json\n", "2", ""},
+      {"json", "[{\"a\":1},\n{\"a\":", "2", "end of data"},
+      {"json", "[{\"a\":1},\n\n{\"a\":\"\xff\"}]", "3", "UTF-8"},
+      {"json", "[{\"a\":1}]\n[{\"a\":1}]\n", "2", ""},
+      {"json", "[{\"a\":1},\n{\"a\":2},\n7]", "3", "a row is an object"},
+      {"json", "{\"a\":1}\n\n\"text\"\n", "3", "a row is an object"},
+      {"json", "[{\"a\":1},\n{\"b\":1,\n\"b\":2}]", "2", "duplicate key"},
       {"parquet", "PAR1abcdefghijklmnop", "", "magic"},
       {"text", "ok\n\xff\xfe\n", "2", "utf-8"},
   };

@@ -1,5 +1,4 @@
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -31,24 +30,22 @@ Error not_moved(const std::string& to, const char* reason) {
 
 }  // namespace
 
-std::string name_beside(const std::string& path) {
-  fs::path place(path);
-  return place.parent_path() /
-         fmt::format(".{}.{}", place.filename().string(), jobs::random_hex(4));
+jobs::ScratchFolder folder_beside(const std::string& path, jobs::FolderKeeper* keeper) {
+  return jobs::ScratchFolder(fs::path(path).parent_path(), ".capstan-save-", jobs::random_hex(8),
+                             keeper);
 }
 
-void move_into_place(const std::string& from, const std::string& to) {
+void move_into_place(const std::string& from, const std::string& to, jobs::FolderKeeper* keeper) {
   if (rename(from.c_str(), to.c_str()) == 0) return;
   if (errno != EXDEV) throw not_moved(to, std::strerror(errno));
-  std::string beside = name_beside(to);
+  const jobs::ScratchFolder beside = folder_beside(to, keeper);
+  const std::string copy = beside.path() + "/copy";
   std::error_code error;
-  fs::copy(from, beside, fs::copy_options::recursive, error);
-  if (!error) sync_below(beside);
-  if (!error) fs::rename(beside, to, error);
-  std::error_code ignored;
-  if (error) fs::remove_all(beside, ignored);
+  fs::copy(from, copy, fs::copy_options::recursive, error);
+  if (!error) sync_below(copy);
+  if (!error) fs::rename(copy, to, error);
   if (error) throw not_moved(to, error.message().c_str());
-  fs::remove_all(from, ignored);
+  fs::remove_all(from, error);
 }
 
 }  // namespace capstan::duck

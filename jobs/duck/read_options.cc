@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "jobs/duck/connection.h"
 #include "jobs/duck/date_pattern.h"
+#include "jobs/duck/json_file.h"
 #include "jobs/duck/tables.h"
 
 namespace capstan::duck {
@@ -55,16 +56,18 @@ std::string csv_arguments(const KeyValues& options) {
       date_formats(options));
 }
 
-std::string json_arguments(const KeyValues& options) {
+std::string json_arguments(const std::vector<std::string>& files, const KeyValues& options,
+                           JsonRows rows) {
   check_encoding(options);
   // A column that is first seen in the last line is still a column: all lines are looked at. Text
   // that looks like a date stays text, as in Spark.
   std::string formats = date_formats(options);
   if (formats.empty()) formats = ", dateformat = 'never', timestampformat = 'never'";
   return fmt::format(
-      ", format = '{}', sample_size = -1, maximum_sample_files = 1000000, union_by_name = true, "
-      "maximum_object_size = 67108864{}",
-      flag(options, "multiLine", false) ? "auto" : "newline_delimited", formats);
+      ", format = '{}', records = '{}', sample_size = -1, maximum_sample_files = 1000000, "
+      "union_by_name = true, maximum_object_size = 67108864{}",
+      flag(options, "multiLine", false) ? "auto" : json_layout(files),
+      rows == JsonRows::kObjects ? "true" : "auto", formats);
 }
 
 }  // namespace
@@ -93,12 +96,13 @@ bool flag(const KeyValues& options, std::string_view key, bool standard) {
 }
 
 std::string read_call(const std::string& format, const std::vector<std::string>& files,
-                      bool by_value, const KeyValues& options) {
+                      bool by_value, const KeyValues& options, JsonRows rows) {
   std::vector<std::string> texts;
   for (const std::string& file : files) texts.push_back(sql_text(file));
   std::string list = fmt::format("[{}], hive_partitioning = {}", sql_list(texts), by_value);
   if (format == "csv") return fmt::format("read_csv({}{})", list, csv_arguments(options));
-  if (format == "json") return fmt::format("read_json({}{})", list, json_arguments(options));
+  if (format == "json")
+    return fmt::format("read_json({}{})", list, json_arguments(files, options, rows));
   if (format == "parquet") return fmt::format("read_parquet({})", list);
   if (format == "text") {
     // Lines as they are: no sign in them means anything, and an empty one is no null.

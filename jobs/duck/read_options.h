@@ -9,10 +9,14 @@
 
 namespace capstan::duck {
 
+// What JSON files hold: rows, or nothing from which columns could be told.
+enum class JsonRows { kObjects, kNone };
+
 // "read_csv(['a.csv'], header = true, …)". `by_value`: folders d=1 give a column. Throws
 // InvalidArgument for a format or a value that is not known.
 std::string read_call(const std::string& format, const std::vector<std::string>& files,
-                      bool by_value, const script::KeyValues& options);
+                      bool by_value, const script::KeyValues& options,
+                      JsonRows rows = JsonRows::kObjects);
 // "FORMAT csv, HEADER false, …".
 std::string write_options(const std::string& format, const script::KeyValues& options);
 

@@ -77,24 +77,25 @@ void write_parts(Core& core, const Tables& tables, const std::string& stored, co
   write_slices(core, tables, stored, write_options(to.format, to.options), paths);
 }
 
-void append_files(const std::string& from, const std::string& to) {
+void append_files(const std::string& from, const std::string& to, jobs::FolderKeeper* keeper) {
   for (const fs::directory_entry& entry : fs::recursive_directory_iterator(from)) {
     if (entry.is_directory()) continue;
     fs::path place = to / fs::relative(entry.path(), from);
     fs::create_directories(place.parent_path());
-    move_into_place(entry.path(), place);
+    move_into_place(entry.path(), place, keeper);
   }
 }
 
 // At every moment the old folder or the new one stands there whole.
-void replace(const std::string& from, const std::string& to) {
-  Staging beside{name_beside(to)};
-  move_into_place(from, beside.folder);
-  if (renameat2(AT_FDCWD, beside.folder.c_str(), AT_FDCWD, to.c_str(), RENAME_EXCHANGE) == 0)
-    return;
-  std::string old = beside.folder + ".old";
+void replace(const std::string& from, const std::string& to, jobs::FolderKeeper* keeper) {
+  const jobs::ScratchFolder beside = folder_beside(to, keeper);
+  const std::string whole = beside.path() + "/whole";
+  move_into_place(from, whole, keeper);
+  if (renameat2(AT_FDCWD, whole.c_str(), AT_FDCWD, to.c_str(), RENAME_EXCHANGE) == 0) return;
+  // No exchange here. Whoever is killed now leaves the old one, under this name.
+  const std::string old = fmt::format("{}.old-{}", to, jobs::random_hex(4));
   fs::rename(to, old);
-  fs::rename(beside.folder, to);
+  fs::rename(whole, to);
   fs::remove_all(old);
 }
 
@@ -137,9 +138,10 @@ void save_table(Core& core, const Tables& tables, const std::string& stored, con
   write_parts(core, tables, stored, to, staging.folder);
   fs::create_directories(fs::path(to.path).parent_path(), error);
   if (error) throw permission_denied("cannot make the folder of {}: {}", to.path, error.message());
-  if (!exists) return move_into_place(staging.folder, to.path);
-  if (to.mode == SaveMode::kAppend) return append_files(staging.folder, to.path);
-  replace(staging.folder, to.path);
+  jobs::FolderKeeper* keeper = core.options.keeper;
+  if (!exists) return move_into_place(staging.folder, to.path, keeper);
+  if (to.mode == SaveMode::kAppend) return append_files(staging.folder, to.path, keeper);
+  replace(staging.folder, to.path, keeper);
 }
 
 }  // namespace capstan::duck

@@ -46,7 +46,8 @@ std::vector<int64_t> write_slices(Core& core, const Tables& tables, const std::s
   for (const std::exception_ptr& failure : failures) {
     if (failure) std::rethrow_exception(failure);
   }
-  for (size_t i = 0; i < paths.size(); ++i) move_into_place(written[i], paths[i]);
+  for (size_t i = 0; i < paths.size(); ++i)
+    move_into_place(written[i], paths[i], core.options.keeper);
   return counts;
 }
 

@@ -157,9 +157,9 @@ constexpr SparkFunction kFunctions[] = {
      "from a to b", "sequence(1, 3)", "[1,2,3]"},
     {"explode", "(a) AS unnest(a)", "a row per element", "explode([5])", "5"},
     {"vec_dense", "(a) AS CAST(a AS FLOAT[])", "an array as a vector", "vec_dense([1, 2])",
-     "[1.0,2.0]"},
+     "[1,2]"},
     {"vec_array", "(v) AS CAST(v AS DOUBLE[])", "a vector as an array", "vec_array([1, 2])",
-     "[1.0,2.0]"},
+     "[1,2]"},
     {"vec_argmax", "(v) AS list_position(v, list_max(v)) - 1", "where the largest stands, from 0",
      "vec_argmax([0.1, 0.9])", "1"},
     // Aggregates.

@@ -58,12 +58,8 @@ class DuckTest : public ::testing::Test {
   std::unique_ptr<script::Engine> engine;
 };
 
-inline std::string cell_text(const script::Cell& cell) {
-  if (auto* flag = std::get_if<bool>(&cell)) return *flag ? "true" : "false";
-  if (auto* whole = std::get_if<int64_t>(&cell)) return std::to_string(*whole);
-  if (auto* number = std::get_if<double>(&cell)) return fmt::format("{}", *number);
-  if (auto* words = std::get_if<std::string>(&cell)) return *words;
-  return "null";
+inline std::string shown(const script::Cell& cell) {
+  return std::holds_alternative<std::monostate>(cell) ? "null" : script::cell_text(cell);
 }
 
 inline std::string DuckTest::text(const script::Rows& rows) {
@@ -71,7 +67,7 @@ inline std::string DuckTest::text(const script::Rows& rows) {
   for (const auto& column : rows.columns) out += (out.empty() ? "" : ",") + column.name;
   for (const auto& row : rows.rows) {
     out += "|";
-    for (size_t i = 0; i < row.size(); ++i) out += (i ? "," : "") + cell_text(row[i]);
+    for (size_t i = 0; i < row.size(); ++i) out += (i ? "," : "") + shown(row[i]);
   }
   return out;
 }

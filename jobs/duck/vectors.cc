@@ -76,16 +76,12 @@ Tensor lists_to_tensor(const Api& api, Vector vector, const FunctionValue& value
   auto* entries = static_cast<const ListEntry*>(api.vector_get_data(vector));
   Vector child = api.list_vector_get_child(vector);
   const void* data = api.vector_get_data(child);
-  const uint64_t* validity = api.vector_get_validity(child);
   Tensor out(value.dtype, Shape{int64_t(rows.size()), value.width});
   for (size_t i = 0; i < rows.size(); ++i) {
     const ListEntry& entry = entries[rows[i]];
     if (int64_t(entry.length) != value.width) {
       throw invalid_argument("{} has {} numbers where {} are expected", value.name, entry.length,
                              value.width);
-    }
-    for (uint64_t k = 0; validity && k < entry.length; ++k) {
-      if (!valid(validity, entry.offset + k)) throw invalid_argument("{} has a null", value.name);
     }
     copy_in(data, entry.offset, entry.length, i * uint64_t(value.width), out);
   }
@@ -125,8 +121,20 @@ Type type_of(const Api& api, const FunctionValue& value) {
   return list;
 }
 
-bool is_null(const Api& api, Vector vector, uint64_t row) {
-  return !valid(api.vector_get_validity(vector), row);
+NullFinder::NullFinder(const Api& api, Vector vector, const FunctionValue& value)
+    : validity_(api.vector_get_validity(vector)) {
+  if (value.width == 0) return;
+  inside_ = api.vector_get_validity(api.list_vector_get_child(vector));
+  lists_ = static_cast<const ListEntry*>(api.vector_get_data(vector));
+}
+
+bool NullFinder::at(uint64_t row) const {
+  if (!valid(validity_, row)) return true;
+  if (!inside_) return false;
+  for (uint64_t i = lists_[row].offset; i < lists_[row].offset + lists_[row].length; ++i) {
+    if (!valid(inside_, i)) return true;
+  }
+  return false;
 }
 
 Tensor to_tensor(const Api& api, Vector vector, const FunctionValue& value, const Rows& rows) {

@@ -13,11 +13,24 @@ namespace capstan::duck {
 const char* sql_type(DType dtype);
 Type type_of(const Api& api, const script::FunctionValue& value);
 
-// The given rows of a vector. Throws InvalidArgument for a list of another length than the width,
-// or with a null in it.
+// The nulls of a vector, and those inside its lists.
+class NullFinder {
+ public:
+  NullFinder(const Api& api, Vector vector, const script::FunctionValue& value);
+  // False: there are none.
+  bool any() const { return validity_ || inside_; }
+  bool at(uint64_t row) const;
+
+ private:
+  const uint64_t* validity_;
+  const uint64_t* inside_ = nullptr;
+  const ListEntry* lists_ = nullptr;
+};
+
+// The given rows of a vector, none of which is null or has one. Throws InvalidArgument for a list
+// of another length than the width.
 Tensor to_tensor(const Api& api, Vector vector, const script::FunctionValue& value,
                  const std::vector<uint32_t>& rows);
-bool is_null(const Api& api, Vector vector, uint64_t row);
 
 // Puts row i of the tensor at rows[i] of the vector; the others become null. Throws Internal for a
 // tensor of another type or size.

@@ -19,10 +19,20 @@ using script::SqlError;
 constexpr std::string_view kTableFunctions[] = {"unnest", "generate_series", "range",
                                                 "repeat", "json_each",       "json_tree"};
 
-// Functions elsewhere that tell of the machine, or run SQL that nobody has seen.
-constexpr std::string_view kRefused[] = {
-    "current_setting", "getenv",      "query", "query_table", "json_execute_serialized_sql",
-    "write_log",       "capstan_pull"};
+// Functions elsewhere that tell of the machine, run or plan SQL that nobody has seen, or take the
+// store's own bytes on trust.
+constexpr std::string_view kRefused[] = {"current_setting",
+                                         "getenv",
+                                         "query",
+                                         "query_table",
+                                         "json_execute_serialized_sql",
+                                         "json_serialize_plan",
+                                         "write_log",
+                                         "current_query",
+                                         "combine",
+                                         "finalize",
+                                         "variant_bytes_to_variant",
+                                         "capstan_pull"};
 
 // Names of the store's own lists.
 constexpr std::string_view kOwn[] = {

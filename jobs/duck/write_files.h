@@ -21,11 +21,11 @@ std::vector<int64_t> write_slices(Core& core, const Tables& tables, const std::s
 void save_table(Core& core, const Tables& tables, const std::string& stored,
                 const script::SaveTo& to);
 
-// A hidden name in the same folder that nobody has.
-std::string name_beside(const std::string& path);
+// A hidden folder in the same folder, for what is on its way to `path`.
+jobs::ScratchFolder folder_beside(const std::string& path, jobs::FolderKeeper* keeper);
 
 // A file or folder from our folder to its place, which is free: a rename, or, on another disk, a
 // copy beside it and a rename.
-void move_into_place(const std::string& from, const std::string& to);
+void move_into_place(const std::string& from, const std::string& to, jobs::FolderKeeper* keeper);
 
 }  // namespace capstan::duck

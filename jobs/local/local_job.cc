@@ -26,7 +26,7 @@ bool never_began(const JobReport& report) {
 
 LocalJob::LocalJob(PollLoop& loop, const JobSpec& spec, LocalOptions options, JobObserver& observer)
     : options_((check(spec), std::move(options))),  // before anything is made for it
-      id_(random_hex(kJobIdBytes)),
+      id_(spec.id.empty() ? random_hex(kJobIdBytes) : spec.id),
       loop_(loop),
       logs_(options_.log_dir, id_),
       platform_(

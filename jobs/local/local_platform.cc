@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <map>
 #include <utility>
 
@@ -46,11 +45,6 @@ std::string adopt_daemons(std::string mark) {
   return mark;
 }
 
-void remove_folders(const std::vector<std::string>& folders) {
-  std::error_code ignored;  // nobody is left to be told
-  for (const std::string& folder : folders) std::filesystem::remove_all(folder, ignored);
-}
-
 }  // namespace
 
 std::string memory_note(const JobSpec& spec, const CgroupPlace& cgroups) {
@@ -69,7 +63,7 @@ LocalPlatform::LocalPlatform(PollLoop& loop, const JobSpec& spec,
       mark_(adopt_daemons(job_mark(job_id_))),
       cgroups_(options.cgroups),
       secret_(secret_as_fd(random_hex(32))),
-      keeper_(mark_, [this, scratch = spec.scratch] { sweep(), remove_folders(scratch); }),
+      keeper_(mark_, [this] { sweep(); }),
       memory_(loop) {
   for (const TaskId& task : tasks_of(spec)) {
     places_.push_back(std::make_unique<Place>());

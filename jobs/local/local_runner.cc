@@ -11,8 +11,8 @@
 namespace capstan::jobs {
 namespace {
 
-// Shorter than for a job of its own: whoever stops a script waits for it.
-constexpr ControllerOptions kImpatient{.stop_grace = 2};
+// Shorter than for a job of its own: whoever runs or stops a script waits for it.
+constexpr ControllerOptions kImpatient{.stop_grace = 2, .server_grace = 3};
 
 std::string from_environment(const char* name) {
   const char* value = std::getenv(name);

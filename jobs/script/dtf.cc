@@ -12,11 +12,11 @@
 #include "base/version.h"
 #include "jobs/random_hex.h"
 #include "jobs/report_table.h"
+#include "jobs/scratch_folder.h"
 #include "jobs/script/dtf_result.h"
 #include "jobs/script/dtf_tasks.h"
 #include "jobs/script/dtf_watch.h"
 #include "jobs/script/model_draft.h"
-#include "jobs/script/scratch_folder.h"
 #include "jobs/script/session.h"
 #include "jobs/script/words.h"
 
@@ -72,10 +72,8 @@ DtfPlan plan_of(const AlgorithmCall& call) {
                    fmt::format("chiefIndex {}: {} from 0 on, one for each partition of {}",
                                plan.chief, counted(plan.workers, "worker"), call.table));
   }
-  plan.project = dtf_project(call);
   plan.parameters = call.options.below("fitParam.0.");
   plan.parameters.emplace_back("PY_EXECUTE_USER", call.session.owner);
-  plan.parameters.emplace_back("groupId", call.session.group_id);
   return plan;
 }
 
@@ -110,6 +108,15 @@ void write_data(const AlgorithmCall& call, DtfPlan& plan) {
   }
 }
 
+std::optional<double> timeout_of(const AlgorithmCall& call) {
+  if (!call.options.has("timeout")) return std::nullopt;
+  const double seconds = call.options.number("timeout");
+  if (seconds > 0) return seconds;  // and is a number
+  throw error_at(call.options.place_of("timeout"), Code::kInvalidArgument,
+                 fmt::format("option timeout is \"{}\"; it must be seconds above 0",
+                             call.options.text("timeout")));
+}
+
 jobs::JobSpec spec_of(const AlgorithmCall& call, const DtfPlan& plan) {
   JobRunner& runner = call.session.jobs;
   jobs::JobSpec spec;
@@ -119,7 +126,7 @@ jobs::JobSpec spec_of(const AlgorithmCall& call, const DtfPlan& plan) {
   spec.program.python_path = runner.python_path();
   spec.name = plan.project.entry.substr(0, plan.project.entry.rfind(".py"));
   spec.restarts = int(std::min<int64_t>(call.options.integer("restart"), INT32_MAX));
-  if (call.options.has("timeout")) spec.timeout_seconds = call.options.number("timeout");
+  spec.timeout_seconds = timeout_of(call);
   lay_out_tasks(plan, spec);
   return spec;
 }
@@ -148,7 +155,7 @@ std::string meta_json(const AlgorithmCall& call, const DtfPlan& plan, const Trai
   Json json = {{"version", 1},
                {"algorithm", "DTF"},
                {"run", info.run()},
-               {"group", call.session.group_id},
+               {"group", info.run()},
                {"owner", call.session.owner},
                {"statement", call.statement},
                {"parameters", parameters},
@@ -165,76 +172,109 @@ std::string meta_json(const AlgorithmCall& call, const DtfPlan& plan, const Trai
   return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-void publish(const AlgorithmCall& call, const DtfPlan& plan, const TrainingInfo& info,
-             ModelDraft& draft) {
-  draft.write_meta("model.json", meta_json(call, plan, info));
-  draft.write_meta("training_info.json", info.to_json());
-  const auto version = draft.publish(call.options.flag("keepVersion"));
-  call.session.listener.note(
-      version ? fmt::format("model: {}", version->folder)
-              : fmt::format("worker/{} wrote nothing to output_model_dir(): no model is published",
-                            plan.chief));
-}
+// One run, which is a job of the same id, and what it has while it lasts.
+class Training {
+ public:
+  Training(const AlgorithmCall& call, DtfPlan plan)
+      : call_(call), plan_(std::move(plan)), info_(run_, now_in_seconds()) {
+    plan_.parameters.emplace_back("groupId", run_);
+  }
 
-// They are there whatever happens.
-void leave_tables(const AlgorithmCall& call, const Rows& result, const TrainingInfo& info) {
-  call.session.engine.define(kTrainingInfo, info.rows());
-  call.session.engine.define(call.result, result);
-}
-
-jobs::JobReport run_job(const AlgorithmCall& call, const DtfPlan& plan, const jobs::JobSpec& spec,
-                        TrainingInfo& info, ModelDraft& draft) {
-  DtfWatch watch(call.session, info, [&](const TrainingInfo& so_far) {
+  // Whatever happens, the tables say what became of each task.
+  jobs::JobReport run() {
     try {
-      draft.write_meta("training_info.json", so_far.to_json());
-    } catch (const Error& error) {  // the training is worth more than its record
-      call.session.listener.note("training_info: " + error.message());
+      jobs::JobReport report = run_job(prepare());
+      leave_tables(result_rows(report.tasks));
+      return report;
+    } catch (...) {
+      const Error error = current_error();
+      leave_tables(result_rows(plan_));
+      throw Error(error);
     }
-  });
-  try {
-    return call.session.jobs.run(spec, watch);
-  } catch (const Error& error) {
-    leave_tables(call, result_rows(plan), info);
-    throw error_at(call.place, error);
   }
-}
 
-void train_in(const AlgorithmCall& call, const std::string& run, DtfPlan& plan) {
-  const std::string path = call.session.paths.file(call.path, call.place);
-  if (!call.options.flag("keepVersion")) check_replaceable(path);
-  ModelDraft draft(path, run, plan.chief, call.options.flag("resume"));
-  plan.chief_model = draft.model();
-  write_data(call, plan);
-  jobs::JobSpec spec = spec_of(call, plan);
-  spec.scratch = {draft.scratch()};
-  if (!call.options.flag("keepFiles")) spec.scratch.push_back(plan.folder);
-  say_resume(call, draft);
-  TrainingInfo info(run, now_in_seconds());
-  const jobs::JobReport report = run_job(call, plan, spec, info, draft);
-  const Rows result = result_rows(report.tasks);
-  if (report.exit_code != 0) {
-    leave_tables(call, result, info);
-    throw error_at(call.place, failure_of(report));
+  void publish() {
+    draft_->write_meta("model.json", meta_json(call_, plan_, info_));
+    draft_->write_meta("training_info.json", info_.to_json());
+    const auto version = draft_->publish(call_.options.flag("keepVersion"));
+    call_.session.listener.note(
+        version ? fmt::format("model: {}", version->folder)
+                : fmt::format("worker/{} wrote nothing to output_model_dir(): no model is "
+                              "published",
+                              plan_.chief));
   }
-  publish(call, plan, info, draft);
-  leave_tables(call, result, info);
-}
+
+ private:
+  void make_folder() {
+    const std::string parent = jobs::temporary_parent();
+    if (!call_.options.flag("keepFiles")) {
+      plan_.folder = folder_.emplace(parent, "sql-", run_, call_.session.keeper).path();
+      return;
+    }
+    plan_.folder = join_path(parent, "kept-" + run_);
+    call_.session.listener.note("keepFiles: " + plan_.folder);
+  }
+
+  void make_draft() {
+    const std::string path = call_.session.paths.file(call_.path, call_.place);
+    if (!call_.options.flag("keepVersion")) check_replaceable(path);
+    draft_.emplace(path, run_, plan_.chief, call_.options.flag("resume"), call_.session.keeper);
+    plan_.chief_model = draft_->model();
+  }
+
+  jobs::JobSpec prepare() {
+    plan_.project = dtf_project(call_);
+    check_capacity(call_, plan_);
+    make_folder();
+    make_draft();
+    write_data(call_, plan_);
+    jobs::JobSpec spec = spec_of(call_, plan_);
+    spec.id = run_;
+    say_resume(call_, *draft_);
+    return spec;
+  }
+
+  void write_info(const TrainingInfo& so_far) {
+    try {
+      draft_->write_meta("training_info.json", so_far.to_json());
+    } catch (const Error& error) {  // the training is worth more than its record
+      call_.session.listener.note("training_info: " + error.message());
+    }
+  }
+
+  jobs::JobReport run_job(const jobs::JobSpec& spec) {
+    DtfWatch watch(call_.session, info_, [this](const TrainingInfo& now) { write_info(now); });
+    try {
+      return call_.session.jobs.run(spec, watch);
+    } catch (const Error& error) {
+      throw error_at(call_.place, error);
+    }
+  }
+
+  // What goes wrong here does not hide why the training failed.
+  void leave_tables(const Rows& result) try {
+    call_.session.engine.resume();  // a stopped script still says how its training ended
+    call_.session.engine.define(kTrainingInfo, info_.rows());
+    call_.session.engine.define(call_.result, result);
+  } catch (const Error& error) {
+    call_.session.listener.note(error.message());
+  }
+
+  const AlgorithmCall& call_;
+  const std::string run_ = jobs::random_hex(jobs::kJobIdBytes);
+  DtfPlan plan_;
+  TrainingInfo info_;
+  std::optional<jobs::ScratchFolder> folder_;
+  std::optional<ModelDraft> draft_;
+};
 
 }  // namespace
 
 void dtf_train(const AlgorithmCall& call) {
-  DtfPlan plan = plan_of(call);
-  check_capacity(call, plan);
-  const std::string run = jobs::random_hex(jobs::kJobIdBytes);
-  const std::string parent = temporary_parent();
-  std::optional<ScratchFolder> scratch;
-  if (call.options.flag("keepFiles")) {
-    plan.folder = join_path(parent, "kept-" + run);
-    call.session.listener.note("keepFiles: " + plan.folder);
-  } else {
-    plan.folder = scratch.emplace(parent, "sql-", run).path();
-  }
-  train_in(call, run, plan);
+  Training training(call, plan_of(call));
+  const jobs::JobReport report = training.run();
+  if (report.exit_code != 0) throw error_at(call.place, failure_of(report));
+  training.publish();
 }
 
 }  // namespace capstan::script

@@ -25,9 +25,7 @@ class EnginePrediction : public duck::DuckTest, protected TestModel {
   void predict(const KeyValues& options) {
     call_->run(dtf_predict, dtf_predict_options(), "t", TestModel::folder_, "r", options);
   }
-  std::string expected(int row) const {
-    return fmt::format("{}", double(expected_.data<float>()[row]));
-  }
+  std::string expected(int row) const { return fmt::format("{}", expected_.data<float>()[row]); }
 
   std::unique_ptr<TestCall> call_;
 };

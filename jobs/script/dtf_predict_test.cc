@@ -35,6 +35,7 @@ class KeepingEngine : public Engine {
   std::vector<std::string> tables() const override { return {"t"}; }
   std::vector<Column> columns(const std::string&) const override { return table_columns; }
   Rows rows(const std::string&, int64_t) const override { return {}; }
+  std::unique_ptr<RowReader> read(const std::string&) const override { return nullptr; }
   Rows query(std::string_view, int64_t) override {
     Rows rows;
     rows.rows = {{std::string("[1.0,2.0]")}};
@@ -49,6 +50,7 @@ class KeepingEngine : public Engine {
   void add_function(Function function) override { added.push_back(std::move(function)); }
   std::vector<std::string> functions() const override { return {}; }
   void interrupt() override {}
+  void resume() override {}
 
   std::vector<Column> table_columns = {{"id", "BIGINT"}, {"x", "DOUBLE[]"}};
   std::map<std::string, Rows> defined;
@@ -161,7 +163,17 @@ TEST_F(Prediction, AnAnswerForAllRowsTogetherIsRefused) {
   EXPECT_THAT(message_of([&] {
                 enroll({{"outputs", "loss"}});
               }),
-              HasSubstr("'loss' gives [] for 2 rows"));
+              HasSubstr("'loss' gives [] for 3 rows"));
+}
+
+// Of two inputs it has two rows itself.
+TEST_F(Prediction, AnOutputThatIsAVariableIsRefusedByThatWord) {
+  for (const char* outputs : {"w", "p,w", "w:0"}) {
+    EXPECT_THAT(message_of([&] {
+                  enroll({{"outputs", outputs}});
+                }),
+                HasSubstr("is a variable, the same for every row"));
+  }
 }
 
 TEST(Bindings, MapTensorsToColumnsListsAndValues) {

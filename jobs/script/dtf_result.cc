@@ -15,13 +15,18 @@ bool is_server(const jobs::TaskReport& task) {
   return jobs::role_of(task.task.job) == jobs::Role::kServer;
 }
 
+// Not one that was stopped because of another, nor one that never ran.
+bool came_to_its_end(const jobs::TaskReport& task) {
+  return task.success() || task.state == jobs::TaskState::kFailed;
+}
+
 std::vector<Cell> row_of(const jobs::TaskReport& task) {
   return {task.host.empty() ? Cell() : Cell(task.host),
           task.port ? Cell(int64_t(task.port)) : Cell(),
           task.task.job,
           int64_t(task.task.index),
           is_server(task),
-          task.done(),
+          came_to_its_end(task),
           task.success()};
 }
 

@@ -7,6 +7,7 @@
 #include <map>
 
 #include "base/error.h"
+#include "jobs/random_hex.h"
 #include "jobs/script/dtf_result.h"
 #include "jobs/script/dtf_tasks.h"
 #include "jobs/script/session.h"
@@ -38,6 +39,7 @@ class OneTable : public Engine {
     if (found == scripts.end()) throw not_found("there is no table {}", table);
     return {.columns = {{"content", "VARCHAR"}}, .rows = {{found->second}}, .total = 1};
   }
+  std::unique_ptr<RowReader> read(const std::string&) const override { return nullptr; }
   Rows query(std::string_view, int64_t) override { return {}; }
   int partitions(const std::string&) const override { return parts; }
   void repartition(const std::string&, int, const std::string&) override {}
@@ -50,6 +52,7 @@ class OneTable : public Engine {
   void add_function(Function) override {}
   std::vector<std::string> functions() const override { return {}; }
   void interrupt() override {}
+  void resume() override {}
 };
 
 // Remembers what it was to run, and says what it is told to.
@@ -155,6 +158,12 @@ TEST_F(DtfTest, MayHaveNoServers) {
   EXPECT_EQ(engine_.defined["result"].rows.size(), 1u);
 }
 
+TEST_F(DtfTest, TakesAnEmptyCondaFile) {
+  runner_.does = good;
+  engine_.scripts["env"] = "\n";
+  EXPECT_EQ(train({{"condaFile", "env"}}), "");
+}
+
 TEST_F(DtfTest, RefusesWhatItCannotRun) {
   EXPECT_THAT(train({{"fitParam.0.chiefIndex", "1"}}),
               HasSubstr("chiefIndex 1: 1 worker from 0 on"));
@@ -164,6 +173,30 @@ TEST_F(DtfTest, RefusesWhatItCannotRun) {
   EXPECT_THAT(train({{"pythonScriptPath", "/x"}}), HasSubstr("not both"));
   EXPECT_THAT(train({{"fitParam.0.psNum", "99999999999"}}), HasSubstr("no more than 1000 tasks"));
   EXPECT_FALSE(std::filesystem::exists(root_ + "/m"));
+}
+
+TEST_F(DtfTest, TheRunIsTheJobAndTheGroupOfItsLines) {
+  std::string id, group;
+  runner_.does = [&](const jobs::JobSpec& spec) {
+    id = spec.id;
+    jobs::TaskSpec task;
+    spec.adjust({}, task);
+    group = task.input;
+    return good(spec);
+  };
+  EXPECT_EQ(train(), "");
+  EXPECT_EQ(id.size(), 2 * jobs::kJobIdBytes);
+  EXPECT_THAT(group, HasSubstr(id));
+}
+
+TEST_F(DtfTest, ATimeoutIsRefusedInTheWordsOfTheScript) {
+  EXPECT_THAT(train({{"timeout", "0"}}),
+              HasSubstr("option timeout is \"0\"; it must be seconds above 0"));
+}
+
+TEST_F(DtfTest, LeavesTheTableOfARunThatWasRefused) {
+  EXPECT_THAT(train({{"entryPoint", "trainr"}}), HasSubstr("did you mean trainer?"));
+  EXPECT_EQ(engine_.defined["result"].rows.size(), 2u);
 }
 
 TEST_F(DtfTest, LeavesTheTableOfARunThatDidNotEvenBegin) {
@@ -224,6 +257,16 @@ TEST(DtfResult, TellsTheTasksOwnErrorElseItsLastLine) {
   report.tasks[0].error_code = "ValueError";
   EXPECT_EQ(failure_of(report).message(), "worker/0 failed (exit code 1): ValueError: no label");
   EXPECT_EQ(failure_of(report).code(), Code::kAborted);
+}
+
+TEST(DtfResult, OnlyATaskThatWasNotStoppedIsDone) {
+  jobs::JobReport report = failed_report();
+  report.tasks.emplace_back();
+  report.tasks[1].task = {"worker", 1};
+  report.tasks[1].state = jobs::TaskState::kStopped;
+  const Rows rows = result_rows(report.tasks);
+  EXPECT_EQ(rows.rows[0][5], Cell(true));
+  EXPECT_EQ(rows.rows[1][5], Cell(false));
 }
 
 TEST(DtfResult, AStopIsNoFailureOfTheTasksThatItEnds) {

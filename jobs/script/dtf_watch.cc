@@ -16,7 +16,7 @@ DtfWatch::DtfWatch(Session& session, TrainingInfo& info,
     : session_(session),
       info_(info),
       save_(std::move(save)),
-      prefix_(fmt::format("[owner] [{}] [groupId] [{}] ", session.owner, session.group_id)) {}
+      prefix_(fmt::format("[owner] [{}] [groupId] [{}] ", session.owner, info.run())) {}
 
 double DtfWatch::seconds() const {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();

@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -55,12 +56,20 @@ struct FunctionValue {
 };
 
 // A SQL function over batches: each argument is [rows] or [rows, width]. Thread-safe. A row with a
-// null argument gives null and is not handed over.
+// null argument, or a null inside a list, gives null and is not handed over.
 struct Function {
   std::string name;
   std::vector<FunctionValue> arguments;
   std::vector<FunctionValue> results;  // several become one struct value
   std::function<std::vector<Tensor>(const std::vector<Tensor>& arguments)> call;
+};
+
+// The rows of a table, a batch at a time: no more than that is in memory.
+class RowReader {
+ public:
+  virtual ~RowReader() = default;
+  // Empty, with the columns, at the end.
+  virtual Rows next() = 0;
 };
 
 // Calls come from one thread, but for interrupt().
@@ -81,6 +90,8 @@ class Engine {
   virtual std::vector<Column> columns(const std::string& table) const = 0;
   // The first `limit` rows; all of them for -1.
   virtual Rows rows(const std::string& table, int64_t limit) const = 0;
+  // All of them, from the first on.
+  virtual std::unique_ptr<RowReader> read(const std::string& table) const = 0;
   virtual Rows query(std::string_view sql, int64_t limit) = 0;
 
   // A table has one partition unless it was repartitioned.
@@ -94,8 +105,10 @@ class Engine {
   virtual void add_function(Function function) = 0;
   virtual std::vector<std::string> functions() const = 0;  // those that were added
 
-  // From any thread: the running call ends soon with Cancelled.
+  // From any thread: the running call ends soon with Cancelled, and so does every later one until
+  // resume(). (Whoever interrupts cannot know whether the call that it means has begun.)
   virtual void interrupt() = 0;
+  virtual void resume() = 0;
 };
 
 }  // namespace capstan::script

@@ -38,6 +38,7 @@ constexpr std::array<OptionDef, 4> kOptions = {{
 double number(const Cell& cell) {
   if (const auto* value = std::get_if<double>(&cell)) return *value;
   if (const auto* value = std::get_if<int64_t>(&cell)) return double(*value);
+  if (const auto* value = std::get_if<Number>(&cell)) return std::stod(value->digits);
   if (const auto* value = std::get_if<bool>(&cell)) return *value;
   return std::nan("");
 }

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -44,6 +45,32 @@ void sync_tree(const std::string& folder) {
     sync_file(entry.path());
   }
   sync_file(folder);
+}
+
+// What a link of the model leads to, which is part of the model as well.
+fs::path target_in(const fs::path& model, const fs::path& link) {
+  const fs::path given = fs::read_symlink(link);
+  const fs::path target = fs::weakly_canonical(link.parent_path() / given);
+  const auto [end, unused] = std::ranges::mismatch(model, target);
+  if (end == model.end() && target != model && fs::exists(target)) return target;
+  throw failed_precondition(
+      "the model was not published: its {} is a link to {}, which is not part of it; write the "
+      "file itself there",
+      link.lexically_relative(model).string(), given.string());
+}
+
+// Links inside the model lead to the same files when it has its published name.
+void make_links_relative(const std::string& folder) {
+  const fs::path model = fs::canonical(folder);
+  std::vector<fs::path> links;
+  for (const auto& entry : fs::recursive_directory_iterator(model)) {
+    if (entry.is_symlink()) links.push_back(entry.path());
+  }
+  for (const fs::path& link : links) {
+    const fs::path target = target_in(model, link);
+    fs::remove(link);
+    fs::create_symlink(fs::relative(target, link.parent_path()), link);
+  }
 }
 
 // A script that saves below an absolute folder writes absolute names into `checkpoint`; they are
@@ -100,17 +127,18 @@ void check_replaceable(const std::string& path) {
   }
 }
 
-ModelDraft::ModelDraft(const std::string& path, const std::string& run, int chief, bool resume)
+ModelDraft::ModelDraft(const std::string& path, const std::string& run, int chief, bool resume,
+                       jobs::FolderKeeper* keeper)
     : path_(path),
       chief_(chief),
       was_there_(posix_files().exists(path)),
-      part_(path, kRunningPrefix, run) {
+      part_(path, kRunningPrefix, run, keeper) {
   const std::string own = join_path(part_.path(), "model");
   posix_files().make_dirs(own);
   posix_files().make_dirs(join_path(part_.path(), "meta"));
   if (resume) {
     posix_files().make_dirs(resume_folder());
-    resume_lock_ = lock_folder(resume_folder());
+    resume_lock_ = jobs::lock_folder(resume_folder());
     if (!resume_lock_) {
       throw failed_precondition("another run is training {} and would go on from the same files",
                                 path);
@@ -147,7 +175,12 @@ void ModelDraft::write_meta(const std::string& name, std::string_view bytes) {
 std::optional<ModelVersion> ModelDraft::publish(bool keep_version) {
   std::error_code error;
   if (!fs::is_directory(model_, error) || fs::is_empty(model_, error)) return std::nullopt;
+  if (fs::is_symlink(model_, error)) {
+    throw failed_precondition(
+        "the model was not published: output_model_dir() is a link; make it a folder");
+  }
   try {
+    make_links_relative(model_);
     make_names_relative(model_);
     if (resume_lock_) {
       const std::string own = join_path(part_.path(), "model/" + std::to_string(chief_));

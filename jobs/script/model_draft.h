@@ -8,8 +8,8 @@
 #include <string_view>
 
 #include "base/fd.h"
+#include "jobs/scratch_folder.h"
 #include "jobs/script/model_store.h"
-#include "jobs/script/scratch_folder.h"
 
 namespace capstan::script {
 
@@ -21,7 +21,8 @@ class ModelDraft {
   // `resume`: what the chief writes survives a run that fails, and the next draft has it. Throws
   // FailedPrecondition if another run is at it; PermissionDenied and the like where `path` cannot
   // be written.
-  ModelDraft(const std::string& path, const std::string& run, int chief, bool resume);
+  ModelDraft(const std::string& path, const std::string& run, int chief, bool resume,
+             jobs::FolderKeeper* keeper = nullptr);
   ~ModelDraft();
   ModelDraft(const ModelDraft&) = delete;
   ModelDraft& operator=(const ModelDraft&) = delete;
@@ -30,8 +31,6 @@ class ModelDraft {
   const std::string& model() const { return model_; }
   // The name of the newest checkpoint that an earlier run left, or nothing.
   std::string found() const;
-  // Gone with the job, whatever becomes of it.
-  const std::string& scratch() const { return part_.path(); }
 
   // Whole or absent, beside the model.
   void write_meta(const std::string& name, std::string_view bytes);
@@ -48,7 +47,7 @@ class ModelDraft {
   const std::string path_;
   const int chief_;
   const bool was_there_;
-  ScratchFolder part_;
+  jobs::ScratchFolder part_;
   Fd resume_lock_;
   std::string model_;
 };

@@ -100,6 +100,14 @@ TEST_F(ModelDraftTest, GetsANumberOfItsOwnAmongManyAtOnce) {
   EXPECT_EQ(model_versions(path_).size(), 8u);
 }
 
+TEST_F(ModelDraftTest, TheNewestIsTakenUnlessAnotherIsNamed) {
+  for (int i = 0; i < 2; ++i) publish(true);
+  ModelDraft unfinished(path_, "run", 0, false);
+  write(unfinished);
+  EXPECT_EQ(newest_model(path_).number, 1);
+  EXPECT_EQ(newest_model(path_, 0).number, 0);
+}
+
 TEST_F(ModelDraftTest, ReplacesWhatWasThereWithoutVersions) {
   fs::create_directories(path_ + "/model/0");
   std::ofstream(path_ + "/model/0/old") << "old";
@@ -119,6 +127,35 @@ TEST_F(ModelDraftTest, MakesTheNamesOfItsCheckpointsRelative) {
   ModelVersion version = draft.publish(true).value();
   EXPECT_THAT(posix_files().read(version.model() + "/checkpoint"),
               HasSubstr("model_checkpoint_path: \"model.ckpt-7\""));
+}
+
+TEST_F(ModelDraftTest, LinksInsideItLeadToTheSameFilesOncePublished) {
+  ModelDraft draft(path_, "run", 0, false);
+  write(draft, "step-7");
+  fs::create_directories(draft.model() + "/export");
+  fs::create_symlink(draft.model() + "/step-7", draft.model() + "/export/absolute");
+  fs::create_symlink("step-7", draft.model() + "/relative");
+  ModelVersion version = draft.publish(true).value();
+  EXPECT_EQ(fs::read_symlink(version.model() + "/export/absolute"), "../step-7");
+  EXPECT_EQ(posix_files().read(version.model() + "/relative"), "w");
+}
+
+TEST_F(ModelDraftTest, ALinkOutOfItIsNotPublished) {
+  for (const std::string target : {"/etc/passwd", "../../meta", "nothing", "."}) {
+    ModelDraft draft(path_, "run", 0, false);
+    write(draft);
+    fs::create_symlink(target, draft.model() + "/latest");
+    EXPECT_THAT([&] { draft.publish(true); },
+                testing::ThrowsMessage<Error>(HasSubstr("its latest is a link to " + target)));
+  }
+  EXPECT_THAT(names(), IsEmpty());
+}
+
+TEST_F(ModelDraftTest, AFolderOfTheModelThatIsALinkIsNotPublished) {
+  ModelDraft draft(path_, "run", 0, false);
+  fs::create_symlink("/usr", draft.model());
+  EXPECT_THAT([&] { draft.publish(true); },
+              testing::ThrowsMessage<Error>(HasSubstr("output_model_dir() is a link")));
 }
 
 TEST_F(ModelDraftTest, WithoutFilesPublishesNothing) {

@@ -76,12 +76,24 @@ void check_takes_rows(const ModelTensor& tensor) {
   }
 }
 
+void check_no_variable(const LoadedModel& model) {
+  for (const ModelTensor& output : model.outputs()) {
+    const std::string node = output.tensor.substr(0, output.tensor.rfind(':'));
+    if (std::ranges::find(model.variables(), node) == model.variables().end()) continue;
+    throw invalid_argument(
+        "the model's output '{}' is a variable, the same for every row: name what the model "
+        "computes of its inputs",
+        output.name);
+  }
+}
+
 }  // namespace
 
 ModelFunction::ModelFunction(const ModelChoice& choice, const std::vector<Column>* columns,
                              const std::function<int64_t(const std::string&)>& width_of)
     : model_(std::make_shared<LoadedModel>(
           LoadedModel::open(posix_files(), choice.folder, load_options(choice)))) {
+  check_no_variable(*model_);
   bind(choice, columns, width_of);
   try_out(choice);
 }
@@ -221,25 +233,32 @@ void ModelFunction::bind(const ModelChoice& choice, const std::vector<Column>* c
     throw invalid_argument("the outputs need no input: there is nothing to predict");
 }
 
-// Two rows: an answer for all rows together has another shape.
-void ModelFunction::try_out(const ModelChoice& choice) {
-  constexpr int64_t kRows = 2;
+std::vector<Tensor> ModelFunction::answers_to_zeros(int64_t rows) const {
   std::vector<Tensor> zeros;
   for (const FunctionValue& argument : arguments_) {
-    zeros.emplace_back(argument.dtype, with_rows(kRows, argument.width));
+    zeros.emplace_back(argument.dtype, with_rows(rows, argument.width));
     if (argument.dtype != DType::kString) std::memset(zeros.back().raw(), 0, zeros.back().bytes());
   }
-  const std::vector<Tensor> values = model_->run(model_inputs(inputs_, zeros));
+  std::vector<Tensor> values = model_->run(model_inputs(inputs_, zeros));
+  for (size_t i = 0; i < values.size(); ++i) {
+    const Shape& shape = values[i].shape();
+    if (shape.rank() > 0 && shape[0] == rows) continue;
+    throw invalid_argument("the model's output '{}' gives {} for {} rows, not one answer per row",
+                           model_->outputs()[i].name, shape, rows);
+  }
+  return values;
+}
+
+// Two numbers of rows: what has one of them for another reason has not the other one.
+void ModelFunction::try_out(const ModelChoice& choice) {
+  constexpr int64_t kRows = 2;
+  answers_to_zeros(kRows + 1);
+  const std::vector<Tensor> values = answers_to_zeros(kRows);
   std::set<std::string> names;
   for (size_t i = 0; i < values.size(); ++i) {
     const ModelTensor& output = model_->outputs()[i];
-    const Shape& shape = values[i].shape();
-    if (shape.rank() == 0 || shape[0] != kRows) {
-      throw invalid_argument("the model's output '{}' gives {} for {} rows, not one answer per row",
-                             output.name, shape, kRows);
-    }
     const Binding* binding = choice.outputs.empty() ? nullptr : &choice.outputs[i];
-    const int64_t width = shape.elements() / kRows;
+    const int64_t width = values[i].shape().elements() / kRows;
     results_.push_back(
         {result_name(output, binding, values.size() == 1), output.dtype, width == 1 ? 0 : width});
     if (!names.insert(results_.back().name).second)

@@ -33,7 +33,7 @@ class ModelFunction {
  public:
   // `columns`: of the table that it is for, each input then takes one of them; nothing: of no table
   // yet, names are free. `width_of` tells how long the lists of a column are, where the model
-  // leaves it open. Runs the model once, on zeros. Throws InvalidArgument where an input finds no
+  // leaves it open. Runs the model twice, on zeros. Throws InvalidArgument where an input finds no
   // column, takes all rows at once or text, or where an answer is not one per row.
   ModelFunction(const ModelChoice& choice, const std::vector<Column>* columns,
                 const std::function<int64_t(const std::string& column)>& width_of = {});
@@ -49,6 +49,7 @@ class ModelFunction {
  private:
   void bind(const ModelChoice& choice, const std::vector<Column>* columns,
             const std::function<int64_t(const std::string&)>& width_of);
+  std::vector<Tensor> answers_to_zeros(int64_t rows) const;
   void try_out(const ModelChoice& choice);
 
   std::shared_ptr<const LoadedModel> model_;

@@ -7,11 +7,6 @@
 namespace capstan::script {
 namespace {
 
-bool is_nested(const Column& column) {
-  return column.type.ends_with("]") || column.type.starts_with("STRUCT") ||
-         column.type.starts_with("MAP") || column.type == "JSON";
-}
-
 // One line, without what a terminal would obey.
 std::string one_line(std::string_view text) {
   std::string out;
@@ -27,7 +22,8 @@ std::string one_line(std::string_view text) {
 }
 
 bool is_number(const Cell& cell) {
-  return std::holds_alternative<int64_t>(cell) || std::holds_alternative<double>(cell);
+  return std::holds_alternative<int64_t>(cell) || std::holds_alternative<double>(cell) ||
+         std::holds_alternative<Number>(cell);
 }
 
 // Numbers stand one below the other, and their header above them.
@@ -53,6 +49,18 @@ std::string csv_field(const std::string& text) {
   return out + "\"";
 }
 
+// An empty text is not a null.
+std::string csv_cell(const Cell& cell) {
+  const auto* text = std::get_if<std::string>(&cell);
+  return text && text->empty() ? "\"\"" : csv_field(cell_text(cell));
+}
+
+std::string csv_header(const std::vector<Column>& columns) {
+  std::string out;
+  for (size_t i = 0; i < columns.size(); ++i) out += (i ? "," : "") + csv_field(columns[i].name);
+  return out + "\n";
+}
+
 struct AddToJson {
   jobs::JsonObject& object;
   const Column& column;
@@ -61,8 +69,9 @@ struct AddToJson {
   void operator()(bool value) const { object.add(column.name, value); }
   void operator()(int64_t value) const { object.add(column.name, value); }
   void operator()(double value) const { object.add(column.name, value); }
+  void operator()(const Number& value) const { object.add_json(column.name, value.digits); }
   void operator()(const std::string& text) const {
-    is_nested(column) ? object.add_json(column.name, text) : object.add(column.name, text);
+    holds_json(column) ? object.add_json(column.name, text) : object.add(column.name, text);
   }
 };
 
@@ -95,12 +104,9 @@ std::string rows_as_json(const Rows& rows) {
 }
 
 std::string rows_as_csv(const Rows& rows) {
-  std::string out;
-  for (size_t i = 0; i < rows.columns.size(); ++i)
-    out += (i ? "," : "") + csv_field(rows.columns[i].name);
-  out += "\n";
+  std::string out = rows.first == 0 ? csv_header(rows.columns) : "";
   for (const auto& row : rows.rows) {
-    for (size_t i = 0; i < row.size(); ++i) out += (i ? "," : "") + csv_field(cell_text(row[i]));
+    for (size_t i = 0; i < row.size(); ++i) out += (i ? "," : "") + csv_cell(row[i]);
     out += "\n";
   }
   return out;

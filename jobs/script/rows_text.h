@@ -15,7 +15,7 @@ std::string rows_as_table(const Rows& rows, size_t widest = 0, bool bold = false
 // One object in each line. Nested values are JSON themselves; null and NaN are null.
 std::string rows_as_json(const Rows& rows);
 
-// RFC 4180 with a header; null is empty.
+// RFC 4180, with a header before the first row; null is empty, and an empty text is "".
 std::string rows_as_csv(const Rows& rows);
 
 }  // namespace capstan::script

@@ -33,6 +33,30 @@ TEST(RowsText, IsOneJsonObjectInALine) {
             "{\"name\":null,\"n\":1234,\"v\":null,\"ok\":null}\n");
 }
 
+TEST(RowsText, NumbersAreAsTheyAreWritten) {
+  Rows rows;
+  rows.columns = {{"d", "DECIMAL(4,2)"}, {"u", "UNION(a BIGINT)"}};
+  rows.rows = {{Number{"1.10"}, std::string("{\"a\":1}")}};
+  EXPECT_EQ(rows_as_table(rows), "   d  u\n1.10  {\"a\":1}\n");
+  EXPECT_EQ(rows_as_json(rows), "{\"d\":1.10,\"u\":{\"a\":1}}\n");
+  EXPECT_EQ(rows_as_csv(rows), "d,u\n1.10,\"{\"\"a\"\":1}\"\n");
+}
+
+TEST(RowsText, CsvTellsAnEmptyTextFromANull) {
+  Rows rows;
+  rows.columns = {{"a", "VARCHAR"}, {"b", "VARCHAR"}};
+  rows.rows = {{std::string(), Cell()}};
+  EXPECT_EQ(rows_as_csv(rows), "a,b\n\"\",\n");
+}
+
+TEST(RowsText, CsvHasItsHeaderBeforeTheFirstRowOnly) {
+  Rows rows;
+  rows.columns = {{"a", "BIGINT"}};
+  rows.rows = {{int64_t{2}}};
+  rows.first = 1;
+  EXPECT_EQ(rows_as_csv(rows), "2\n");
+}
+
 TEST(RowsText, IsCsvWithQuotesWhereTheyAreNeeded) {
   EXPECT_EQ(rows_as_csv(sample()),
             "name,n,v,ok\n"

@@ -134,8 +134,20 @@ void Run::report() {
       tables, [&](const std::string& table) { return same_word(table, session.last_table); });
   // It may have been dropped since.
   if (!there) return;
+  if (options.result_rows < 0) return report_all();
   session.listener.result(session.last_table,
                           session.engine.rows(session.last_table, options.result_rows));
+}
+
+void Run::report_all() {
+  const std::unique_ptr<RowReader> reader = session.engine.read(session.last_table);
+  Rows rows = reader->next();
+  session.listener.result(session.last_table, rows);
+  while (!rows.rows.empty()) {
+    if (session.stopped()) throw cancelled("the script was stopped before all rows were out");
+    rows = reader->next();
+    if (!rows.rows.empty()) session.listener.result(session.last_table, rows);
+  }
 }
 
 void run_script(Session& session, Source script, const RunOptions& options) {

@@ -41,6 +41,7 @@ class Run {
   void report();
 
  private:
+  void report_all();
   struct Frame {
     std::string name;  // path of a script, or "!name"
     bool macro = false;

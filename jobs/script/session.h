@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "jobs/report.h"
+#include "jobs/scratch_folder.h"
 #include "jobs/script/engine.h"
 #include "jobs/script/paths.h"
 #include "jobs/script/variables.h"
@@ -44,6 +45,7 @@ class JobRunner {
 class ScriptListener {
  public:
   virtual ~ScriptListener() = default;
+  // The last table. Where all of it is asked for, it comes in several calls, from its first row on.
   virtual void result(const std::string& table, const Rows& rows) = 0;
   // A line of a task of a training job, or of the script layer itself.
   virtual void log(std::string_view line) = 0;
@@ -62,12 +64,12 @@ class Session {
   JobRunner& jobs;
   const Paths paths;
   ScriptListener& listener;
-  std::string owner;     // the user's name
-  std::string group_id;  // a UUID of this run
+  std::string owner;  // the user's name
   std::string last_table;
-  std::string jobs_dir;                // where `!show jobs` and `!kill` look: jobs/job_shelf.h
-  bool allow_shell = false;            // `set x=`…` where type="shell"`
-  std::function<std::time_t()> clock;  // for ${today} and its like
+  jobs::FolderKeeper* keeper = nullptr;  // of folders, if the process is killed
+  std::string jobs_dir;                  // where `!show jobs` and `!kill` look: jobs/job_shelf.h
+  bool allow_shell = false;              // `set x=`…` where type="shell"`
+  std::function<std::time_t()> clock;    // for ${today} and its like
   // Those that outlive a script: `--set day=…`, and `set … where scope="session"`.
   Variables variables;
   // `connect jdbc where … as db1`, by "jdbc.db1".

@@ -8,6 +8,7 @@ namespace {
 struct ToText {
   std::string operator()(std::monostate) const { return {}; }
   std::string operator()(bool value) const { return value ? "true" : "false"; }
+  std::string operator()(const Number& value) const { return value.digits; }
   std::string operator()(const std::string& value) const { return value; }
   std::string operator()(auto value) const { return fmt::format("{}", value); }
 };

@@ -13,13 +13,14 @@ namespace {
 class Cases : public testing::TestWithParam<ScriptCase> {};
 
 TEST_P(Cases, ComeOutAsTheySay) {
+  if (!is_for(GetParam(), "fake")) GTEST_SKIP() << "of DuckDB";
   FakeEngine engine;
   Scratch scratch;
   EXPECT_EQ(run_case(GetParam(), engine, scratch.path()), "");
 }
 
 TEST_P(Cases, ComeOutAsTheySayOnDuckDb) {
-  if (!is_neutral(GetParam())) GTEST_SKIP() << "of the small engine";
+  if (!is_for(GetParam(), "duck")) GTEST_SKIP() << "of the small engine";
   if (std::string missing = duck::missing_library(); !missing.empty()) GTEST_SKIP() << missing;
   Scratch scratch;
   const auto engine = duck::duck_engine({.temp_folder = scratch.path(), .threads = 1});

@@ -104,7 +104,10 @@ std::string json_line(const Rows& rows, const std::vector<Cell>& row) {
     auto& field = object[rows.columns[i].name];
     std::visit(
         [&](const auto& value) {
-          if constexpr (!std::is_same_v<std::decay_t<decltype(value)>, std::monostate>)
+          using Value = std::decay_t<decltype(value)>;
+          if constexpr (std::is_same_v<Value, Number>)
+            field = nlohmann::ordered_json::parse(value.digits);
+          else if constexpr (!std::is_same_v<Value, std::monostate>)
             field = value;
         },
         row[i]);
@@ -198,6 +201,21 @@ Rows FakeEngine::rows(const std::string& table, int64_t limit) const {
   rows.total = int64_t(rows.rows.size());
   if (limit >= 0 && rows.total > limit) rows.rows.resize(size_t(limit));
   return rows;
+}
+
+// Two rows at a time.
+std::unique_ptr<RowReader> FakeEngine::read(const std::string& table) const {
+  struct Reader : RowReader {
+    explicit Reader(Rows all) : all(std::move(all)) {}
+    Rows next() override {
+      Rows out{all.columns, {}, all.total, int64_t(at)};
+      for (; at < all.rows.size() && out.rows.size() < 2; ++at) out.rows.push_back(all.rows[at]);
+      return out;
+    }
+    const Rows all;
+    size_t at = 0;
+  };
+  return std::make_unique<Reader>(rows(table, -1));
 }
 
 Rows FakeEngine::query(std::string_view sql, int64_t limit) {

@@ -23,6 +23,7 @@ class FakeEngine final : public Engine {
   std::vector<std::string> tables() const override;
   std::vector<Column> columns(const std::string& table) const override;
   Rows rows(const std::string& table, int64_t limit) const override;
+  std::unique_ptr<RowReader> read(const std::string& table) const override;
   Rows query(std::string_view sql, int64_t limit) override;
   int partitions(const std::string& table) const override;
   void repartition(const std::string& table, int count, const std::string& result) override;
@@ -31,6 +32,7 @@ class FakeEngine final : public Engine {
   void add_function(Function function) override { functions_.push_back(function.name); }
   std::vector<std::string> functions() const override { return functions_; }
   void interrupt() override {}
+  void resume() override {}
 
  private:
   struct Table {

@@ -174,9 +174,10 @@ std::string test_name(const ScriptCase& script_case) {
   return out;
 }
 
-bool is_neutral(const ScriptCase& script_case) {
-  return std::ranges::none_of(script_case.sections,
-                              [](const auto& section) { return section.kind == "fake"; });
+bool is_for(const ScriptCase& script_case, std::string_view engine) {
+  return std::ranges::none_of(script_case.sections, [&](const auto& section) {
+    return (section.kind == "fake" || section.kind == "duck") && section.kind != engine;
+  });
 }
 
 std::string run_case(const ScriptCase& script_case, Engine& engine, const std::string& scratch) {

@@ -27,8 +27,8 @@ std::vector<ScriptCase> all_cases();
 // "select_one_as_a", for names of tests.
 std::string test_name(const ScriptCase& script_case);
 
-// Whether it holds for every engine.
-bool is_neutral(const ScriptCase& script_case);
+// Whether it holds for that engine: "fake", "duck".
+bool is_for(const ScriptCase& script_case, std::string_view engine);
 
 // Nothing if the case came out as it says; else what differs. `scratch`: an empty folder.
 std::string run_case(const ScriptCase& script_case, Engine& engine, const std::string& scratch);

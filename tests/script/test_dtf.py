@@ -51,20 +51,29 @@ if job == "worker":
 
 
 def test_a_line_of_a_task_is_logged_with_owner_group_and_task(scripts):
-    _, _, err = train(scripts, "print('hello')", workers=1)
-    assert re.search(r"^\[owner\] \[\S+\] \[groupId\] \[[0-9a-f-]{36}\] \[worker/0\] hello$", err, re.M)
-    assert re.search(r"\[ps/0\] hello$", err, re.M)
+    _, _, err = train(scripts, "print('hello')\nprint('oops', file=sys.stderr)", workers=1)
+    assert re.search(r"^\[owner\] \[\S+\] \[groupId\] \[[0-9a-f]{12}\] \[worker/0\] hello$", err, re.M)
+    assert re.search(r"\[ps/0\] hello$", err, re.M) and re.search(r"\[worker/0\] oops$", err, re.M)
+
+
+def test_a_parameter_server_that_only_waits_is_stopped_soon_after_the_last_worker(scripts):
+    body = "time.sleep(600 if job == 'ps' else 0)\nprint('ends', time.time())"
+    code, rows, err = train(scripts, body)
+    last = max(map(float, re.findall(r"\] ends ([0-9.]+)", err)))
+    assert code == 0 and time.time() - last < 5
+    assert all(row["done"] and row["success"] for row in rows) and scripts.processes() == {}
 
 
 def test_models_are_published_one_after_the_other_with_what_made_them(scripts):
     for _ in range(2):
-        code, _, err = train(scripts, SAVE)
+        code, _, err = train(scripts, SAVE + "print('saved')")
         assert code == 0, err
     assert scripts.models() == ["_model_0", "_model_1"]
     version = scripts.folder / "model" / "_model_1"
     assert [p.name for p in (version / "model").iterdir()] == ["0"]
     assert (version / "model" / "0" / "weights").read_text() == "w"
     meta = json.loads((version / "meta" / "model.json").read_text())
+    assert re.search(r"\[groupId\] \[%s\]" % meta["group"], err)
     assert meta["statement"].startswith("train data as DTF.`/model` where")
     assert meta["schema"] == [{"name": "x", "type": "BIGINT"}]
     assert (meta["parameters"]["entryPoint"], meta["rows"], meta["workers"]) == ("trainer", 4, 2)
@@ -184,23 +193,6 @@ def test_two_trainings_at_once_publish_two_versions(scripts):
         _, err = job.communicate(timeout=60)
         assert job.returncode == 0, err
     assert scripts.models() == ["_model_0", "_model_1"]
-
-
-def run_in_a_row(scripts, count):
-    for _ in range(count):
-        code, _, err = train(scripts, SAVE, workers=1)
-        assert code == 0, err
-    assert scripts.models() == sorted("_model_%d" % i for i in range(count))
-    assert scripts.temporary_files() == []
-
-
-def test_five_trainings_in_a_row_leave_only_their_models(scripts):
-    run_in_a_row(scripts, 5)
-
-
-@pytest.mark.long
-def test_twenty_trainings_in_a_row_leave_only_their_models(scripts):
-    run_in_a_row(scripts, 20)
 
 
 def test_a_task_that_is_killed_comes_back_where_restarts_are_allowed(scripts):

@@ -1,8 +1,10 @@
 """`capstan sql`: what goes where, and how it ends."""
 
 import json
+import re
 import signal
 import subprocess
+from pathlib import Path
 
 import pytest
 from job_scripts import rows_of
@@ -89,6 +91,83 @@ def test_a_reader_that_leaves_ends_it_quietly(scripts):
     assert process.stderr.read() == ""
 
 
+@pytest.mark.parametrize("output", ["json", "csv"])
+def test_a_large_result_is_written_while_it_is_read(scripts, output):
+    rows = "select i as n, i * 0.5 as x, 'row ' || i as s from range(3000000) r(i) as t;"
+    process = scripts.start("--output", output, "-e", rows)
+    assert process.stdout.readline()
+    status = Path(f"/proc/{process.pid}/status").read_text()
+    process.stdout.close()
+    assert process.wait(30) == 128 + signal.SIGPIPE and process.stderr.read() == ""
+    # Kilobytes: the table itself, and not its text besides.
+    assert int(re.search(r"VmHWM:\s+(\d+)", status)[1]) < 500_000
+
+
+def test_every_row_of_a_large_result_is_there_once(scripts):
+    process = scripts.start("--output", "csv", "-e", "select i as n from range(200000) r(i) as t;")
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 0 and err == ""
+    assert out.split() == ["n", *map(str, range(200000))]
+
+
+def test_an_empty_result_has_its_header(scripts):
+    empty = "select 1 as a, 'x' as b as t; select * from t where a > 1 as u;"
+    assert scripts.run("--output", "csv", "-e", empty) == (0, "a,b\n", "")
+    assert scripts.run("--output", "json", "-e", empty) == (0, "", "")
+
+
+EXACT = (
+    "select 0.1::float as f, 1.10 as d, 170141183460469231731687303715884105727 as h,"
+    " 18446744073709551615::ubigint as u, 0.1::double + 0.2::double as x, [0.1::float, null] as l,"
+    " {'k': [1.50]} as s, map {'a': 0.3::float} as m, null as n, '' as e, true as b,"
+    " date '2026-11-16' as day, timestamp '2026-11-16 01:02:03.5' as at as t;"
+)
+
+
+@pytest.mark.parametrize(
+    "output, text",
+    [
+        (
+            "json",
+            '{"f":0.1,"d":1.10,"h":170141183460469231731687303715884105727,"u":18446744073709551615,'
+            '"x":0.30000000000000004,"l":[0.1,null],"s":{"k":[1.50]},"m":{"a":0.3},"n":null,"e":"","b":true,'
+            '"day":"2026-11-16","at":"2026-11-16 01:02:03.5"}\n',
+        ),
+        (
+            "csv",
+            "f,d,h,u,x,l,s,m,n,e,b,day,at\n0.1,1.10,170141183460469231731687303715884105727,18446744073709551615,"
+            '0.30000000000000004,"[0.1,null]","{""k"":[1.50]}","{""a"":0.3}",,"",true,'
+            "2026-11-16,2026-11-16 01:02:03.5\n",
+        ),
+    ],
+)
+def test_results_keep_every_digit(scripts, output, text):
+    assert scripts.run("--output", output, "-e", EXACT) == (0, text, "")
+
+
+def test_a_table_keeps_every_digit(scripts):
+    _, out, _ = scripts.run("-e", EXACT)
+    assert out.splitlines()[1].split()[:5] == [
+        "0.1",
+        "1.10",
+        "170141183460469231731687303715884105727",
+        "18446744073709551615",
+        "0.30000000000000004",
+    ]
+
+
+@pytest.mark.parametrize("where", ["file", "standard input", "a device"])
+def test_a_script_that_is_too_long_is_refused_without_being_read_to_its_end(scripts, where):
+    path = scripts.folder / "long.mlsql"
+    with open(path, "wb") as file:
+        file.truncate(100 << 20)
+    words = {"file": path, "standard input": "-", "a device": "/dev/zero"}[where]
+    with open("/dev/zero", "rb") as zeros:
+        process = scripts.start(words, stdin=zeros)
+        _, err = process.communicate(timeout=60)
+    assert process.returncode == 1 and "and the longest that is read has 16777216" in err
+
+
 def test_two_scripts_at_once_do_not_see_each_others_tables(scripts):
     own = "select '%s' as who as t; load jsonStr.`j` as j; select who from t as r;"
     jobs = [
@@ -96,6 +175,15 @@ def test_two_scripts_at_once_do_not_see_each_others_tables(scripts):
     ]
     answers = [json.loads(job.communicate(timeout=60)[0])["who"] for job in jobs]
     assert answers == ["a", "b"]
+
+
+@pytest.mark.parametrize("output", ["table", "json", "csv"])
+def test_a_result_that_finds_no_room_is_an_error(scripts, output):
+    with open("/dev/full", "w") as full:
+        process = scripts.start("--output", output, "-e", ROWS, stdout=full)
+        _, err = process.communicate(timeout=60)
+    lost = "the result is not whole: cannot write standard output: No space left on device"
+    assert (process.returncode, err) == (1, "capstan sql: %s\n" % lost)
 
 
 @pytest.mark.parametrize("words", [["-e", "select 1"], ["--no-such-option"], ["nothing.mlsql"]])

@@ -1,4 +1,4 @@
-#include "jobs/script/scratch_folder.h"
+#include "jobs/scratch_folder.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -13,7 +13,7 @@
 #include "base/error.h"
 #include "base/files.h"
 
-namespace capstan::script {
+namespace capstan::jobs {
 namespace {
 
 namespace fs = std::filesystem;
@@ -25,23 +25,27 @@ bool stands_at(int fd, const std::string& path) {
          mine.st_dev == there.st_dev;
 }
 
+Fd open_folder(const std::string& path) {
+  return Fd(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW));
+}
+
+// 0, or why there is no lock.
+int lock(int fd, int how) {
+  while (flock(fd, how) != 0) {
+    if (errno != EINTR) return errno;
+  }
+  return 0;
+}
+
+// Where there are no locks nothing tells whether somebody is at work.
 void remove_abandoned(const std::string& parent, std::string_view prefix) {
   std::error_code error;
   for (const auto& entry : fs::directory_iterator(parent, error)) {
     const std::string name = entry.path().filename();
-    if (!name.starts_with(prefix) || entry.is_symlink(error)) continue;
-    if (Fd lock = lock_folder(entry.path())) fs::remove_all(entry.path(), error);
+    if (!name.starts_with(prefix)) continue;
+    const Fd fd = open_folder(entry.path());
+    if (fd && lock(fd.get(), LOCK_EX | LOCK_NB) == 0) fs::remove_all(entry.path(), error);
   }
-}
-
-// Without a file descriptor if there is no such folder.
-Fd open_locked(const std::string& path, int how) {
-  Fd fd(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW));
-  while (fd && flock(fd.get(), LOCK_EX | how) != 0) {
-    if (errno == EWOULDBLOCK) return Fd();
-    if (errno != EINTR) break;  // a file system without locks
-  }
-  return fd;
 }
 
 // Whoever cleans up may remove the new folder before it is locked: he is waited for, and it is made
@@ -55,27 +59,44 @@ Fd make_locked(const std::string& parent, const std::string& path) {
                             : Code::kFailedPrecondition;
       throw Error(code, fmt::format("cannot make the folder {}: {}", path, std::strerror(errno)));
     }
-    Fd lock = open_locked(path, 0);
-    if (lock && stands_at(lock.get(), path)) return lock;
+    Fd fd = open_folder(path);
+    if (fd) lock(fd.get(), LOCK_EX);
+    if (fd && stands_at(fd.get(), path)) return fd;
   }
   throw failed_precondition("{}: somebody else removes it again and again", path);
 }
 
 }  // namespace
 
-Fd lock_folder(const std::string& path) { return open_locked(path, LOCK_NB); }
+Fd lock_folder(const std::string& path) {
+  Fd fd = open_folder(path);
+  if (fd && lock(fd.get(), LOCK_EX | LOCK_NB) == EWOULDBLOCK) fd.reset();
+  return fd;
+}
 
 ScratchFolder::ScratchFolder(const std::string& parent, std::string_view prefix,
-                             const std::string& id)
-    : path_(join_path(parent, std::string(prefix) + id)) {
+                             const std::string& id, FolderKeeper* keeper)
+    : path_(join_path(parent, std::string(prefix) + id)), keeper_(keeper) {
   remove_abandoned(parent, prefix);
-  lock_ = make_locked(parent, path_);
+  if (keeper_) keeper_->keep(path_);
+  try {
+    lock_ = make_locked(parent, path_);
+  } catch (...) {
+    release();
+    throw;
+  }
 }
 
 ScratchFolder::~ScratchFolder() {
   if (path_.empty()) return;
   std::error_code error;  // the next one tries again
   fs::remove_all(path_, error);
+  release();
+}
+
+void ScratchFolder::release() {
+  if (keeper_) keeper_->forget(path_);
+  path_.clear();
 }
 
 std::string temporary_parent() {
@@ -96,4 +117,4 @@ std::string temporary_parent() {
   return path;
 }
 
-}  // namespace capstan::script
+}  // namespace capstan::jobs
