@@ -14,21 +14,28 @@ def pytest_addoption(parser):
     parser.addoption("--capstan", help="the built program (default: that of build/dev or release)")
     parser.addoption("--oracle", help="a Python interpreter that has TensorFlow")
     parser.addoption("--long", action="store_true", help="also what takes minutes")
+    parser.addoption("--rigs", action="store_true", help="also what needs the Kubernetes of tools/k8s")
     parser.addoption("--pattern", help="only tests whose ids match, as with ctest -R")
 
 
 def pytest_configure(config):
     config.addinivalue_line("markers", "oracle: compares live with TensorFlow (--oracle)")
     config.addinivalue_line("markers", "long: takes a minute or more (--long)")
+    config.addinivalue_line("markers", "rig: needs the Kubernetes of tools/k8s (--rigs)")
 
 
 def pytest_collection_modifyitems(config, items):
-    if not config.getoption("--long"):
-        for item in items:
-            if item.get_closest_marker("long"):
-                item.add_marker(pytest.mark.skip(reason="needs --long"))
+    for marker, option in (("long", "--long"), ("rig", "--rigs")):
+        if not config.getoption(option):
+            skip_marked(items, marker, f"needs {option}")
     if pattern := config.getoption("--pattern"):
         keep_matching(config, items, pattern)
+
+
+def skip_marked(items, marker, reason):
+    for item in items:
+        if item.get_closest_marker(marker):
+            item.add_marker(pytest.mark.skip(reason=reason))
 
 
 def keep_matching(config, items, pattern):

@@ -101,6 +101,7 @@ class FakePlatform : public Platform {
     return found != tasks.end() && !found->second.ended;
   }
   int attempt(const TaskId& task) const { return tasks.at(task).attempt; }
+  int attempt_or_0(const TaskId& task) const { return tasks.contains(task) ? attempt(task) : 0; }
   void end(const TaskId& task, int exit_code, int signal = 0) {
     if (!runs(task)) return;
     TaskStatus& status = tasks.at(task);
@@ -118,6 +119,12 @@ class FakePlatform : public Platform {
   void tell(const TaskId& task, const std::function<void(TaskTold&)>& change) {
     if (!runs(task)) return;
     change(tasks.at(task).told);
+    tell_change();
+  }
+  // By the platform itself.
+  void restart_in_place(const TaskId& task, int times) {
+    if (!runs(task)) return;
+    tasks.at(task).restarts += times;
     tell_change();
   }
   // Told while no controller looked.

@@ -119,12 +119,12 @@ void JobController::reconcile() {
   look();
   resume_a_stop();
   keep_deadline();
+  keep_the_limit_of_restarts();
   forgive_whom_the_chief_left();
   look_for_the_end();
   look_for_a_chief();
   act();
-  auto left = [&](size_t i) { return !state_.tasks[i].done(); };
-  any(left) ? wake_for_the_next_moment() : finish();
+  is_over() ? finish() : wake_for_the_next_moment();
   tell_change();
 }
 
@@ -135,9 +135,11 @@ void JobController::tell_change() {
 
 void JobController::keep_deadline() {
   if (!spec_.timeout_seconds || now_ - state_.started < *spec_.timeout_seconds) return;
+  if (counts_ends(spec_.success) && state_.trained > 0 && !spec_.wait_for_evaluator) return;
   stop_because({.at = now_,
-                .text = fmt::format("not done after {} s (--timeout)", *spec_.timeout_seconds),
-                .exit_code = kExitTimeout});
+                .text = fmt::format("not done after {} s, its timeout", *spec_.timeout_seconds),
+                .exit_code = kExitTimeout,
+                .limit = true});
 }
 
 void JobController::finish() {

@@ -9,10 +9,11 @@
 // died, even if what it remembers is older than what it sees.
 //
 // reconcile() is the whole of it. What it sees is in job_controller_look.cc, the rules are in
-// job_controller_rules.cc, what it does is in job_controller_act.cc.
+// job_controller_rules.cc, _restart.cc and _success.cc, what it does is in job_controller_act.cc.
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -75,13 +76,30 @@ class JobController : private PlatformWatcher {
   void lose(size_t i);
   void fail(size_t i);
   void resume_a_stop();
+  bool is_lost(size_t i) const;
+  bool came_twice(size_t i) const;
+  bool policy_allows(size_t i) const;
+  bool comes_back_from_success(size_t i) const;
+  bool costs_nothing(size_t i) const;
   bool may_restart(size_t i) const;
   bool in_incident(size_t i) const;
   void plan_restart(size_t i);
+  void wait_for_another(size_t i, std::string why, int back_offs);
+  void keep_the_limit_of_restarts();
+  int round() const;
+  bool is_of_an_old_round(size_t i) const;
+  bool end_the_old_round();
   void keep_deadline();
   void look_for_the_end();
   void look_for_a_chief();
   void forgive_whom_the_chief_left();
+  void look_for_a_success();
+  void forgive_what_followed_the_success();
+  std::optional<double> succeeded_at() const;
+  bool may_succeed() const;
+  size_t share_of_workers() const;
+  bool is_tolerated(size_t i) const;
+  bool is_over() const;
   void act();
   void start_waiting();
   void stop_all();
@@ -112,6 +130,10 @@ class JobController : private PlatformWatcher {
   }
   template <class Which>
   void ask_to_stop(Which which);
+  template <class Which>
+  std::optional<double> good_at(Which which, size_t needed) const;
+  template <class Which>
+  size_t count(Which which) const;
 
   const JobSpec spec_;
   const ControllerOptions options_;

@@ -1,5 +1,6 @@
 // What a controller sees of its tasks, and what it makes of that: begun, ended, failed, lost.
 
+#include <fmt/format.h>
 #include <signal.h>
 
 #include <algorithm>
@@ -42,6 +43,8 @@ void JobController::see(size_t i) {
   dirty_ |= task.pid != status.pid;
   task.pid = status.pid;
   task.started = status.started_at;
+  dirty_ |= task.in_place != status.restarts;
+  task.in_place = status.restarts;
   // It may have gone on while nobody listened. Nothing told is no step back.
   const Progress& told = status.told.progress;
   if (told != Progress() && told != task.progress) progress(task.task, told);
@@ -87,11 +90,14 @@ void JobController::end(size_t i) {
   if (status.told.error) task.error_code = status.told.error->code;
   if (status.start_error) task.error = status.start_error->message();
   dirty_ = true;
+  if (status.asked_to_stop && !stopping() && is_of_an_old_round(i)) {
+    return wait_for_another(i, "stopped, to come back with the others", 0);
+  }
   if (status.asked_to_stop) {
     // A server or evaluator that outstayed a good training is not at fault.
     const bool outstayed = state_.trained > 0 && !stopping();
     task.state = outstayed ? TaskState::kSucceeded : TaskState::kStopped;
-  } else if (task.exit_code == 0) {
+  } else if (task.exit_code == 0 && !comes_back_from_success(i)) {
     task.state = TaskState::kSucceeded;
   } else {
     return fail(i);
@@ -120,8 +126,20 @@ void JobController::fail(size_t i) {
   task.state = TaskState::kFailed;
   const bool begun = !seen_[i].start_error;
   if (begun) observer_.ended(task);
+  if (counts_ends(spec_.success) && state_.trained > 0) {
+    task.state = TaskState::kStopped;
+    return;
+  }
+  if (is_tolerated(i)) return;
   const bool never_begun = !begun && task.attempts.empty();
-  stop_because({.at = now_ + (begun ? kSettle : 0), .at_once = never_begun});
+  StopReason reason{.at = now_ + (begun ? kSettle : 0), .at_once = never_begun};
+  reason.limit = policy_allows(i) && state_.restarts >= spec_.restarts;
+  // It did nothing wrong but to end.
+  if (task.exit_code == 0) {
+    reason.text = fmt::format("ended {} times, and {} is the limit", task.attempt, spec_.restarts);
+    reason.exit_code = kExitFailure;
+  }
+  stop_because(std::move(reason));
 }
 
 }  // namespace capstan::jobs

@@ -10,62 +10,21 @@
 #include "jobs/job_controller.h"
 
 namespace capstan::jobs {
-namespace {
-
-// What fails so soon after a failure that was counted belongs to it.
-constexpr double kIncident = 10.0;
-
-}  // namespace
-
 // Somebody is being stopped, and we do not know why: the controller before us did.
 void JobController::resume_a_stop() {
-  auto asked = [&](size_t i) { return seen_[i].asked_to_stop; };
+  auto asked = [&](size_t i) {
+    const bool present = seen_[i].attempt == state_.tasks[i].attempt;
+    return present && seen_[i].asked_to_stop && !is_of_an_old_round(i);
+  };
   if (state_.stop || state_.trained > 0 || !any(asked)) return;
   stop_because({.at = now_, .text = "stopped", .exit_code = kExitSignalBase + SIGTERM});
-}
-
-bool JobController::may_restart(size_t i) const {
-  const TaskReport& task = state_.tasks[i];
-  const RestartPolicy policy = specs_[i].restart;
-  const bool passing = is_passing(seen_[i]);
-  if (policy == RestartPolicy::kNever || state_.stop || state_.trained > 0) return false;
-  if (!passing && (seen_[i].start_error || policy == RestartPolicy::kPassing)) return false;
-  if (!passing && !task.attempts.empty()) {
-    const Attempt& last = task.attempts.back();
-    if (last.why == why_text(task) && task.progress.step <= last.step) return false;
-  }
-  return in_incident(i) || state_.restarts < spec_.restarts;
-}
-
-// Once for each task, or else two that always take each other along would never end.
-bool JobController::in_incident(size_t i) const {
-  const std::vector<Attempt>& attempts = state_.tasks[i].attempts;
-  const bool recent = state_.incident > 0 && now_ - state_.incident <= kIncident;
-  return recent && (attempts.empty() || attempts.back().ended < state_.incident);
-}
-
-void JobController::plan_restart(size_t i) {
-  TaskReport& task = state_.tasks[i];
-  if (!in_incident(i)) {
-    ++state_.restarts;
-    state_.incident = now_;
-  }
-  task.attempts.push_back({.number = task.attempt,
-                           .why = why_text(task),
-                           .step = task.progress.step,
-                           .started = task.started,
-                           .ended = std::max(task.ended, now_)});
-  const double delay = back_off(task);
-  ++task.attempt;
-  task.state = TaskState::kWaiting;
-  task.start_at = now_ + delay;
-  observer_.restarts(task, delay);
 }
 
 // The training is over when no trainer is at work; those that only serve are not, but for the time
 // before anybody has trained.
 void JobController::look_for_the_end() {
   if (state_.trained > 0 || state_.stop) return;
+  if (counts_ends(spec_.success)) return look_for_a_success();
   const bool chief_decides = spec_.success == SuccessRule::kChief;
   auto works = [&](size_t i) { return at_work(i); };
   auto has_trained = [&](size_t i) { return is(i, Role::kTrainer) && trained(i); };
@@ -81,6 +40,7 @@ void JobController::look_for_the_end() {
 
 // Where the chief decides, and it ended well, those whom it left behind may fail of that.
 void JobController::forgive_whom_the_chief_left() {
+  if (counts_ends(spec_.success)) return forgive_what_followed_the_success();
   if (spec_.success != SuccessRule::kChief || stopping()) return;
   const TaskReport& chief = state_.tasks[lead()];
   const bool by_failure = state_.stop && state_.stop->exit_code == 0;
@@ -179,7 +139,7 @@ JobReport JobController::report() const {
   JobReport report;
   report.tasks = state_.tasks;
   for (size_t i = 0; i < report.tasks.size(); ++i) {
-    if (report.tasks[i].state != TaskState::kFailed) continue;
+    if (!state_.stop || report.tasks[i].state != TaskState::kFailed) continue;
     const bool first =
         !report.cause || report.tasks[i].failed_at < report.tasks[*report.cause].failed_at;
     if (first) report.cause = i;
@@ -191,7 +151,9 @@ JobReport JobController::report() const {
     report.cause.reset();
   }
   if (report.cause) {
-    report.exit_code = report.tasks[*report.cause].exit_code;
+    // 0 of one that was to come back whatever its code, and could not.
+    const int code = report.tasks[*report.cause].exit_code;
+    report.exit_code = code == 0 ? kExitFailure : code;
     report.reason = reason_of(*report.cause);
     report.last_lines = platform_.last_lines(report.tasks[*report.cause].task);
     report.start_error = seen_[*report.cause].start_error;

@@ -67,7 +67,7 @@ class Link final : public Platform {
 
 class RandomJob {
  public:
-  explicit RandomJob(unsigned seed) : random_(seed), platform_(loop_) {
+  RandomJob(unsigned seed, bool counted) : random_(seed), platform_(loop_) {
     spec_.program.path = "program";
     if (int n = below(3)) spec_.groups.push_back({"ps", n});
     if (below(2)) spec_.groups.push_back({"chief", 1});
@@ -77,6 +77,7 @@ class RandomJob {
     spec_.restart = RestartPolicy(below(3));
     spec_.success = SuccessRule(below(2));
     if (below(3) == 0) spec_.timeout_seconds = 1 + below(40);
+    if (counted) count_ends();
     tasks_ = tasks_of(spec_);
     platform_.obedient = below(2) == 0;
     begin({});
@@ -87,10 +88,12 @@ class RandomJob {
       happen();
       loop_.run_posted();
       if (below(3) > 0) deliver();
+      look_for_a_second_run();
       loop_.advance(below(4) == 0 ? below(100) / 10.0 : below(100) / 1000.0);
     }
     for (int i = 0; i < kRoundsToEnd && !controller_->done(); ++i) {
       platform_.start_error.reset();
+      if (spec_.restart == RestartPolicy::kAlways) controller_->stop("it would go on for ever", 1);
       deliver();
       for (const TaskId& task : tasks_) {
         if (role_of(task.job) != Role::kServer) platform_.end(task, 0);
@@ -103,11 +106,19 @@ class RandomJob {
     ASSERT_FALSE(platform_.doubled);
     ASSERT_TRUE(controller_->done());
     EXPECT_GE(platform_.cleaned, 1);
-    for (const TaskId& task : tasks_) EXPECT_FALSE(platform_.runs(task)) << task.name();
-    for (const TaskReport& task : controller_->state().tasks) EXPECT_TRUE(task.done());
-    EXPECT_LE(controller_->state().restarts, spec_.restarts);
+    EXPECT_EQ(started_again_, "");
+    if (spec_.at_end == AtEnd::kStop) {
+      for (const TaskId& task : tasks_) EXPECT_FALSE(platform_.runs(task)) << task.name();
+      for (const TaskReport& task : controller_->state().tasks) EXPECT_TRUE(task.done());
+    }
     const JobReport report = controller_->report();
     const auto& stop = controller_->state().stop;
+    if (counts_ends(spec_.success)) {
+      EXPECT_EQ(report.exit_code == 0, !stop);
+      EXPECT_TRUE(stop || controller_->state().trained > 0);
+      return;
+    }
+    EXPECT_LE(controller_->state().restarts, spec_.restarts);
     if (stop && stop->exit_code == 0) {
       ASSERT_TRUE(report.cause);
       EXPECT_EQ(report.tasks[*report.cause].failed_at, first_failure());
@@ -115,6 +126,28 @@ class RandomJob {
   }
 
  private:
+  void count_ends() {
+    spec_.success = SuccessRule(2 + below(3));
+    spec_.share = 1 + below(100);
+    spec_.restart = RestartPolicy(below(2) ? 0 : 3 + below(3));
+    spec_.incident = 0;
+    spec_.replace_lost = true;
+    spec_.restart_together = below(3) == 0;
+    if (below(3) == 0) spec_.least_workers = below(3);
+    spec_.at_end = AtEnd(below(2));
+    spec_.wait_for_evaluator = below(2) == 0;
+    if (below(3) == 0) spec_.restarts = kNoLimit;
+  }
+
+  // One that was known to have ended well.
+  void look_for_a_second_run() {
+    for (const TaskReport& task : controller_->state().tasks) {
+      const bool good = task.success() && task.exit_code == 0;
+      if (good && platform_.attempt_or_0(task.task) > task.attempt)
+        started_again_ = task.task.name();
+    }
+  }
+
   int below(int limit) { return int(random_() % unsigned(limit)); }
 
   void deliver() {
@@ -160,7 +193,9 @@ class RandomJob {
       case 10: return below(8) == 0 ? controller_->interrupt("Ctrl-C", 130) : void();
       case 11: return below(4) == 0 && platform_.runs(task) ? platform_.forget(task) : void();
       case 12: return refuse_to_start();
-      case 13: return platform_.step_unheard(task, below(100));
+      case 13:
+        if (counts_ends(spec_.success)) return platform_.restart_in_place(task, below(2));
+        return platform_.step_unheard(task, below(100));
       default: return replace_controller();
     }
   }
@@ -201,18 +236,26 @@ class RandomJob {
   JobSpec spec_;
   std::vector<TaskId> tasks_;
   std::vector<JobState> saved_;
+  std::string started_again_;
   std::unique_ptr<Link> link_;
   std::unique_ptr<JobController> controller_;
 };
 
-TEST(JobOrders, NeverRunATaskTwiceAlwaysEndAndNameTheFirstFailure) {
-  for (unsigned seed = 0; seed < kJobs && !HasFatalFailure() && !HasNonfatalFailure(); ++seed) {
-    SCOPED_TRACE(seed);
-    RandomJob job(seed);
-    job.run();
-    job.check();
+class JobOrders : public testing::Test {
+ protected:
+  static void play(bool counted) {
+    for (unsigned seed = 0; seed < kJobs && !HasFailure(); ++seed) {
+      SCOPED_TRACE(seed);
+      RandomJob job(seed, counted);
+      job.run();
+      job.check();
+    }
   }
-}
+};
+
+TEST_F(JobOrders, NeverRunATaskTwiceAlwaysEndAndNameTheFirstFailure) { play(false); }
+
+TEST_F(JobOrders, WhereEndsCountAreSucceededOrStoppedAndNeverRunAgainWhatEndedWell) { play(true); }
 
 }  // namespace
 }  // namespace capstan::jobs

@@ -6,6 +6,7 @@
 #include <compare>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -35,11 +36,24 @@ struct TaskGroup {
 
 // When the training is over: every trainer has ended or only serves; or the chief has ended (the
 // first worker where there is none), and the others may be stopped.
-enum class SuccessRule { kTrainers, kChief };
+//
+// The other three look at exit codes alone: a task counts once it has ended with 0, and what fails
+// after the success is no failure. kLead: every chief and master; where there is none the first
+// worker, or all workers. kWorkers: all workers. kShare: JobSpec::share percent of the workers.
+enum class SuccessRule { kTrainers, kChief, kLead, kWorkers, kShare };
+inline bool counts_ends(SuccessRule rule) { return rule >= SuccessRule::kLead; }
 
 // Which failures are worth another try. Passing ones are a signal, a lost peer, a lost machine; an
 // own error is not tried again once it came twice without a step in between.
-enum class RestartPolicy { kNever, kPassing, kOnFailure };
+//
+// The other three look at exit codes alone. kExitCode: 128 and above are tried again, 1 to 127 and
+// too much memory are final. kEveryFailure: whatever is not 0. kAlways: that, too.
+enum class RestartPolicy { kNever, kPassing, kOnFailure, kExitCode, kEveryFailure, kAlways };
+inline constexpr int kNoLimit = std::numeric_limits<int>::max();
+
+// What becomes of tasks that still run once it is known how the job ends: they are stopped, or left
+// to whoever made the platform.
+enum class AtEnd { kStop, kLeave };
 
 // How a task is handed the job's secret, which is never in its environment, arguments or log:
 // behind an inherited descriptor, or in a file that only its user reads, where no descriptor
@@ -71,16 +85,27 @@ struct JobSpec {
   std::optional<double> timeout_seconds;
   int64_t max_steps = 0;  // 0: no limit
   std::string name;       // for people; empty: that of the program
+  std::string id;         // kJobIdBytes as hex; empty: one is made
   RestartPolicy restart = RestartPolicy::kOnFailure;
   // How often something may fail and be started again, in the whole job and for whatever cause.
+  // kNoLimit: as often as it takes.
   int restarts = 0;
+  // Seconds. What fails so soon after a failure that was counted belongs to it; 0: every one
+  // counts.
+  double incident = 10;
+  // A task that was removed, or whose machine is gone, comes back whatever its policy says, and is
+  // not counted.
+  bool replace_lost = false;
+  // When one comes back all that have not ended well do, after the last of them has ended.
+  bool restart_together = false;
   SuccessRule success = SuccessRule::kTrainers;
+  int share = 100;  // percent, for SuccessRule::kShare
+  // A worker that fails for good does not fail the job while so many others are left.
+  std::optional<int> least_workers;
+  AtEnd at_end = AtEnd::kStop;
   bool wait_for_evaluator = false;  // until it ends, instead of for a minute
   std::vector<MemoryRule> memory;   // of each task; none: as much as there is
   SecretBy secret = SecretBy::kDescriptor;
-  // Folders that are of no use without the job: removed if whoever holds its tasks is killed. Else
-  // they are their maker's to remove.
-  std::vector<std::string> scratch;
   // The last word on each task, for doors whose tasks differ in more than their roles: program,
   // folder, input, files, restarts. May be empty.
   std::function<void(const Cluster& cluster, TaskSpec& task)> adjust;
@@ -89,8 +114,8 @@ struct JobSpec {
 // All tasks in the order in which they start: servers first.
 std::vector<TaskId> tasks_of(const JobSpec& spec);
 
-// Throws InvalidArgument: no trainer, a negative count, a job named twice, a bad --env or
-// --resolve, memory for a job that is not there.
+// Throws InvalidArgument: no trainer, no task of a job, a job named twice, a bad --env or
+// --resolve, memory for a job that is not there. Where only ends count the first two may be.
 void check(const JobSpec& spec);
 
 // Bytes that a task of this job may have; nothing: no limit.

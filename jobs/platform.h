@@ -54,6 +54,9 @@ struct TaskStatus {
   int pid = 0;
   double started_at = 0, ended_at = 0;
   bool asked_to_stop = false;
+  bool pending =
+      false;         // begun, but does not run yet: no machine has room, or its files are fetched
+  int restarts = 0;  // that the platform made by itself, in this attempt
   int exit_code = 0;
   int signal = 0;
   int64_t peak_memory = 0;

@@ -66,6 +66,8 @@ struct TaskReport {
   double start_at = 0;            // of a task that waits: not before
   double asked_at = 0;            // when it was asked to stop
   std::vector<Attempt> attempts;  // those before this one
+  int restarts = 0;               // counted ones, up to the beginning of this attempt
+  int in_place = 0;               // that the platform made since then
   Progress progress;
   double steps_per_second = 0;  // of late; only a record has it
 
@@ -88,13 +90,14 @@ struct StopReason {
   std::string text;   // empty: the failed task says it
   int exit_code = 0;  // 0: the cause's own
   bool at_once = false;
+  bool limit = false;  // a limit of the job is reached: its deadline, its restarts
 };
 
 // All that a controller has to remember.
 struct JobState {
   double started = 0, trained = 0, ended = 0;
   std::optional<StopReason> stop;
-  int restarts = 0;     // of the job's budget
+  int restarts = 0;     // of the job's budget, without those in place of the present attempts
   double incident = 0;  // when the last of them was counted
   std::vector<TaskReport> tasks;
 

@@ -59,13 +59,13 @@ class Cluster:
 
     def close(self):
         """The parameter servers end by themselves once every worker has left."""
-        from capstan import launcher
+        from capstan.session import task
 
         for worker in self._workers:
             if any(process.poll() is None for process in self._processes):
-                launcher.process().leave(worker._engine)
+                task.process().leave(worker._engine)
             else:  # nobody is left to take leave of
-                launcher.process()._servers.remove(worker._engine)
+                task.process()._servers.remove(worker._engine)
         self._workers = []
         for process in self._processes:
             try:

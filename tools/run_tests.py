@@ -124,6 +124,8 @@ def run_pytest(options, folder):
         command += ["--oracle", options.oracle]
     if options.long:
         command += ["--long"]
+    if options.rigs:
+        command += ["--rigs"]
     code = subprocess.run(command + folders, cwd=ROOT).returncode
     if code == 5:  # nothing matches the pattern
         return Count()
@@ -137,6 +139,7 @@ def parse_arguments():
     parser.add_argument("--pattern", default="", help="only tests whose names match")
     parser.add_argument("--oracle", default="", help="a Python that has TensorFlow")
     parser.add_argument("--long", action="store_true", help="also what takes minutes")
+    parser.add_argument("--rigs", action="store_true", help="also what needs the Kubernetes of tools/k8s")
     parser.add_argument("--jobs", type=int, default=max(2, os.cpu_count() or 2))
     return parser.parse_args()
 

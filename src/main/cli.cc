@@ -17,9 +17,9 @@
 namespace capstan::cli {
 namespace {
 
-const std::vector<std::string> kUserCommands = {"run",  "sql",    "python",    "server",
-                                                "jobs", "status", "logs",      "stop",
-                                                "rm",   "doctor", "completion"};
+const std::vector<std::string> kUserCommands = {
+    "run",    "sql",  "apply", "validate", "python", "server",     "jobs",
+    "status", "logs", "stop",  "rm",       "doctor", "completion", "operator"};
 const std::vector<std::string> kRepositoryCommands = {"test", "bench", "fuzz"};
 
 std::vector<std::string> all_commands() {
@@ -32,9 +32,12 @@ constexpr const char* kHelp = R"(capstan: parameter-server training, with no Ten
 
   capstan run --ps 2 --workers 2 train.py   a whole cluster on this machine
   capstan sql job.mlsql                     a script that prepares data, trains and predicts
+  capstan apply --local tfjob.yaml          a Kubernetes TFJob as processes of this machine
+  capstan validate tfjob.yaml               checks one, and shows what becomes of it
   capstan python train.py --job_name=ps …   one task of a cluster, started by hand
   capstan server --cluster JSON --job ps --task 0
                                             a parameter server without Python
+  capstan operator                          TFJobs of a Kubernetes cluster
   capstan jobs                              jobs of this machine, running and ended
   capstan status JOB | logs [-f] JOB [TASK] | stop JOB | rm JOB
   capstan doctor                            checks this machine
@@ -155,6 +158,9 @@ int command_complete(std::vector<std::string> words) {
 int dispatch(const std::string& command, const std::vector<std::string>& args) {
   if (command == "run") return command_run(args);
   if (command == "sql") return command_sql(args);
+  if (command == "operator") return command_operator(args);
+  if (command == "apply") return command_apply(args);
+  if (command == "validate") return command_validate(args);
   if (command == "jobs") return command_jobs(args);
   if (command == "status") return command_status(args);
   if (command == "logs") return command_logs(args);

@@ -6,13 +6,6 @@
 namespace capstan::cli {
 namespace {
 
-std::pair<std::string, std::string> env_entry(const std::string& text) {
-  size_t equals = text.find('=');
-  if (equals == std::string::npos)
-    throw UsageError{"capstan run: --env " + text + ": expected NAME=VALUE"};
-  return {text.substr(0, equals), text.substr(equals + 1)};
-}
-
 struct RunFlags {
   int ps = 0, workers = 0;
   std::string chief;
@@ -76,6 +69,14 @@ void define_run(CLI::App& app, RunFlags& flags, RunOptions& options) {
 
 }  // namespace
 
+std::pair<std::string, std::string> env_entry(const CLI::App& app, const std::string& text) {
+  const size_t equals = text.find('=');
+  if (equals == std::string::npos) {
+    throw UsageError{fmt::format("{}: --env {}: expected NAME=VALUE", app.get_name(), text)};
+  }
+  return {text.substr(0, equals), text.substr(equals + 1)};
+}
+
 int command_run(const std::vector<std::string>& args) {
   CLI::App app("Runs a whole cluster on this machine", "capstan run");
   RunFlags flags;
@@ -94,7 +95,7 @@ int command_run(const std::vector<std::string>& args) {
   add("--workers", "worker", flags.workers);
   add("--evaluator", "evaluator", 1);
   if (app.count("--timeout") > 0) job.timeout_seconds = flags.timeout;
-  for (const std::string& entry : flags.env) job.env.push_back(env_entry(entry));
+  for (const std::string& entry : flags.env) job.env.push_back(env_entry(app, entry));
   for (const std::string& text : flags.memory) {
     for (jobs::MemoryRule& rule : jobs::parse_memory_rules(text)) job.memory.push_back(rule);
   }

@@ -2,10 +2,13 @@
 
 // What the command line asked for. cli.cc fills these; the commands take them as plain data.
 
+#include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "jobs/job_spec.h"
+#include "jobs/report.h"
 
 namespace capstan::cli {
 
@@ -24,6 +27,37 @@ struct RunOptions {
   bool detach = false;
 };
 
+// How a job of this machine is run and shown.
+struct LocalRun {
+  std::string log_dir;
+  bool json = false;
+  bool quiet = false;
+  bool detach = false;
+  jobs::JobObserver* also = nullptr;  // is told of what happens, unless the job is detached
+  // What is said after the result, in a job that is waited for.
+  std::function<std::string(const jobs::JobReport& report)> last_words;
+};
+
+struct ValidateOptions {
+  std::vector<std::string> files;  // "-": standard input
+  std::string cluster_domain;
+  bool json = false;
+  bool quiet = false;
+  bool print_crd = false;
+};
+
+struct ApplyOptions {
+  std::vector<std::string> files;
+  bool local = false;
+  std::vector<std::string> images;  // NAME=PROGRAM
+  std::vector<std::pair<std::string, std::string>> env;
+  std::string python;
+  std::string log_dir;
+  bool json = false;
+  bool quiet = false;
+  bool detach = false;
+};
+
 struct SqlOptions {
   std::string file;  // "-": standard input
   std::string text;  // -e
@@ -33,6 +67,15 @@ struct SqlOptions {
   std::string python;
   bool allow_shell = false;
   bool quiet = false;
+};
+
+struct OperatorOptions {
+  std::string kubeconfig, context;
+  std::string space;  // empty: all
+  bool leader_elect = false;
+  std::string lease_space;
+  std::string gang_scheduler;
+  std::string domain;
 };
 
 struct JobsOptions {
@@ -59,7 +102,12 @@ struct DoctorOptions {
 
 int run_python(const PythonOptions& options);
 int run_job(const RunOptions& options);
+// Returns the exit code. `job` is complete.
+int run_here(const jobs::JobSpec& job, const LocalRun& how);
+int validate_files(const ValidateOptions& options);
+int apply_files(const ApplyOptions& options);
 int run_sql(const SqlOptions& options);
+int run_operator(const OperatorOptions& options);
 int run_server(const ServerOptions& options);
 int show_jobs(const JobsOptions& options);
 int show_status(const JobsOptions& options);

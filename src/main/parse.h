@@ -25,13 +25,19 @@ void parse_all(CLI::App& app, const std::vector<std::string>& args);
 // Options and words in any order.
 void parse_words(CLI::App& app, std::vector<std::string> args);
 
+// NAME=VALUE of --env. Throws UsageError that names the command.
+std::pair<std::string, std::string> env_entry(const CLI::App& app, const std::string& text);
+
 int command_run(const std::vector<std::string>& args);
 int command_sql(const std::vector<std::string>& args);
+int command_operator(const std::vector<std::string>& args);
 int command_jobs(const std::vector<std::string>& args);
 int command_status(const std::vector<std::string>& args);
 int command_logs(const std::vector<std::string>& args);
 int command_stop(const std::vector<std::string>& args);
 int command_rm(const std::vector<std::string>& args);
+int command_validate(const std::vector<std::string>& args);
+int command_apply(const std::vector<std::string>& args);
 int command_completion(const std::vector<std::string>& args);
 
 }  // namespace capstan::cli

@@ -15,6 +15,7 @@
 #include "jobs/local/detached_job.h"
 #include "jobs/local/local_job.h"
 #include "jobs/local/pipes.h"
+#include "jobs/observers.h"
 #include "jobs/output_queue.h"
 #include "jobs/terminal.h"
 #include "main/installation.h"
@@ -60,43 +61,55 @@ void flush(jobs::OutputQueue& output, const jobs::JobReport& report, int interru
                stopped ? std::optional<std::chrono::milliseconds>(kPatience) : std::nullopt);
 }
 
-int run_shown(const jobs::JobSpec& spec, jobs::LocalOptions options, bool quiet) {
+std::vector<jobs::JobObserver*> all_of(jobs::JobObserver& first, jobs::JobObserver* also) {
+  return also ? std::vector{&first, also} : std::vector{&first};
+}
+
+void say_last_words(const LocalRun& how, const jobs::JobReport& report, jobs::OutputQueue& output) {
+  if (how.last_words) output.write(STDOUT_FILENO, how.last_words(report));
+}
+
+int run_shown(const jobs::JobSpec& spec, jobs::LocalOptions options, const LocalRun& how) {
   bool tty = isatty(STDOUT_FILENO);
   jobs::TerminalOptions look{.live = tty, .colour = tty && !std::getenv("NO_COLOR")};
-  look.quiet = quiet;
+  look.quiet = how.quiet;
   const int signals = options.signal_fd;
   jobs::PollLoop loop;
   jobs::OutputQueue output(loop);
   jobs::Terminal terminal(look, output);
+  jobs::Observers observers(all_of(terminal, how.also));
   options.tick = [&] { terminal.tick(); };
   options.output = &output;
-  jobs::JobReport report = jobs::LocalJob(loop, spec, std::move(options), terminal).run();
+  jobs::JobReport report = jobs::LocalJob(loop, spec, std::move(options), observers).run();
   terminal.finish(report);
+  say_last_words(how, report, output);
   flush(output, report, signals);
   return report.exit_code;
 }
 
-int run_as_json(const jobs::JobSpec& spec, jobs::LocalOptions options) {
+int run_as_json(const jobs::JobSpec& spec, jobs::LocalOptions options, const LocalRun& how) {
   const int signals = options.signal_fd;
   jobs::PollLoop loop;
   jobs::OutputQueue output(loop);
   jobs::JsonLines lines(
       [&](std::string_view line) { output.write(STDOUT_FILENO, std::string(line) + "\n"); },
       [&] { return output.full(); });
+  jobs::Observers observers(all_of(lines, how.also));
   options.output = &output;
-  jobs::JobReport report = jobs::LocalJob(loop, spec, std::move(options), lines).run();
+  jobs::JobReport report = jobs::LocalJob(loop, spec, std::move(options), observers).run();
   lines.finish(report);
+  say_last_words(how, report, output);
   flush(output, report, signals);
   return report.exit_code;
 }
 
 // The id alone, for scripts; the rest for people.
-int run_in_background(const jobs::JobSpec& job, const RunOptions& options) {
-  const std::string id = jobs::run_detached(job, {.log_dir = options.log_dir});
+int run_in_background(const jobs::JobSpec& job, const LocalRun& how) {
+  const std::string id = jobs::run_detached(job, {.log_dir = how.log_dir});
   if (const std::string note = jobs::memory_note(job); !note.empty()) {
     fmt::print(stderr, "{}\n", note);
   }
-  if (options.json) {
+  if (how.json) {
     fmt::print("{}\n", jobs::JsonObject().add("event", "detached").add("id", id).text());
     return 0;
   }
@@ -108,13 +121,18 @@ int run_in_background(const jobs::JobSpec& job, const RunOptions& options) {
 
 }  // namespace
 
-int run_job(const RunOptions& options) {
-  jobs::JobSpec job = complete(options);
-  if (options.detach) return run_in_background(job, options);
+int run_here(const jobs::JobSpec& job, const LocalRun& how) {
+  if (how.detach) return run_in_background(job, how);
   Fd signals = jobs::signals_as_fd({SIGINT, SIGTERM, SIGHUP});
-  jobs::LocalOptions local{.log_dir = options.log_dir, .signal_fd = signals.get()};
-  return options.json ? run_as_json(job, std::move(local))
-                      : run_shown(job, std::move(local), options.quiet);
+  jobs::LocalOptions local{.log_dir = how.log_dir, .signal_fd = signals.get()};
+  return how.json ? run_as_json(job, std::move(local), how) : run_shown(job, std::move(local), how);
+}
+
+int run_job(const RunOptions& options) {
+  return run_here(complete(options), {.log_dir = options.log_dir,
+                                      .json = options.json,
+                                      .quiet = options.quiet,
+                                      .detach = options.detach});
 }
 
 }  // namespace capstan::cli

@@ -13,10 +13,8 @@
 
 namespace capstan::cli {
 
-ScriptTerminal::ScriptTerminal(ScriptLook look, std::function<void()> reader_gone)
-    : look_(std::move(look)),
-      reader_gone_(std::move(reader_gone)),
-      live_(isatty(STDERR_FILENO) != 0) {}
+ScriptTerminal::ScriptTerminal(ScriptLook look, std::function<void()> given_up)
+    : look_(std::move(look)), given_up_(std::move(given_up)), live_(isatty(STDERR_FILENO) != 0) {}
 
 void ScriptTerminal::result(const std::string&, const script::Rows& rows) {
   clear();
@@ -26,7 +24,7 @@ void ScriptTerminal::result(const std::string&, const script::Rows& rows) {
   write(STDOUT_FILENO, script::rows_as_table(rows, tty ? jobs::columns(STDOUT_FILENO) : 0,
                                              tty && !std::getenv("NO_COLOR")));
   const auto shown = int64_t(rows.rows.size());
-  if (rows.total > shown) {
+  if (rows.total > shown && !result_trouble_) {
     note(fmt::format("the first {} of {} rows; --output csv or json has all", shown, rows.total));
   }
 }
@@ -60,12 +58,13 @@ void ScriptTerminal::clear() {
 }
 
 void ScriptTerminal::write(int fd, std::string_view text) {
-  while (!text.empty() && !deaf_) {
+  int& trouble = fd == STDOUT_FILENO ? result_trouble_ : words_trouble_;
+  while (!text.empty() && !trouble) {
     const ssize_t n = ::write(fd, text.data(), text.size());
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) {
-      deaf_ = true;
-      return reader_gone_();
+      trouble = errno;
+      return given_up_();
     }
     text.remove_prefix(size_t(n));
   }

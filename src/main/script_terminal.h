@@ -16,8 +16,8 @@ struct ScriptLook {
 
 class ScriptTerminal : public script::ScriptListener {
  public:
-  // `reader_gone` is called when nobody reads our output any more.
-  ScriptTerminal(ScriptLook look, std::function<void()> reader_gone);
+  // `given_up` is called when nobody reads our output any more, or it cannot be written.
+  ScriptTerminal(ScriptLook look, std::function<void()> given_up);
 
   void result(const std::string& table, const script::Rows& rows) override;
   void log(std::string_view line) override;
@@ -26,15 +26,18 @@ class ScriptTerminal : public script::ScriptListener {
   void failed(std::string_view text);  // what ended the script
   // The live line goes; what follows starts in the first column.
   void clear();
-  bool deaf() const { return deaf_; }
+  // Why the result, or what is told of it, did not get out (errno); 0: it did.
+  int result_trouble() const { return result_trouble_; }
+  int words_trouble() const { return words_trouble_; }
 
  private:
   void write(int fd, std::string_view text);
 
   const ScriptLook look_;
-  const std::function<void()> reader_gone_;
+  const std::function<void()> given_up_;
   const bool live_;
-  bool drawn_ = false, deaf_ = false;
+  bool drawn_ = false;
+  int result_trouble_ = 0, words_trouble_ = 0;
 };
 
 }  // namespace capstan::cli

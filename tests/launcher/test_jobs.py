@@ -64,7 +64,8 @@ def test_a_job_that_runs_can_be_looked_at_and_stopped(start, run_capstan, progra
     status = run_capstan("status", "prog").stdout
     assert "running for" in status and "step 99/1000" in status
     assert re.search(r"worker/0 .* 99/1000 +0\.0101\d* +[\d.]+ +\d+\.\d MB", status)
-    assert "*" in status and "step 99" in status.splitlines()[-1]
+    # Points of the curve that follow each other closely are left out, the last one too.
+    assert "*" in status and re.search(r"step 9\d$", status.splitlines()[-1])
     assert "has told" in run_capstan("logs", "program", "worker/1").stdout
     assert run_capstan("rm", "program").returncode == 1  # it runs
     stopped = run_capstan("stop", "program")
