@@ -67,7 +67,7 @@ void Interrupts::interrupt() {
 }
 
 void Interrupts::check() const {
-  if (asked_) throw cancelled("the query was interrupted");
+  if (asked()) throw cancelled("the query was interrupted");
 }
 
 Result::Result(Result&& other) noexcept
@@ -144,8 +144,9 @@ Result Link::run_how(const std::string& sql, const std::vector<std::string>& arg
   if (start(prepared.handle, &pending.handle) != State::kOk) {
     throw_duck_error(text_or(api_.pending_error(pending.handle), "the query cannot start"));
   }
-  // Only now: what interrupts from here on finds a query that it can end.
-  interrupts_.check();
+  // A beginning query forgets an interrupt that came before. It is ended like any other: one that
+  // is only dropped would run on when the connection is used again.
+  if (interrupts_.asked()) api_.interrupt(connection_);
   RawResult raw{};
   State state = api_.execute_pending(pending.handle, &raw);
   Result result(api_, raw);

@@ -30,6 +30,7 @@ class Interrupts {
   void remove(Connection connection);
   void interrupt();  // from any thread
   void resume() { asked_ = false; }
+  bool asked() const { return asked_; }
   void check() const;  // throws Cancelled between interrupt() and resume()
 
  private:

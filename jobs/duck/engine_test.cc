@@ -1,3 +1,4 @@
+#include "jobs/duck/core.h"
 #include "jobs/duck/test_engine.h"
 #include "jobs/script/rows_text.h"
 
@@ -194,6 +195,18 @@ TEST_F(DuckTest, AnInterruptThatComesBeforeACallEndsItAllTheSame) {
             "Cancelled: the query was interrupted");
   engine->resume();
   EXPECT_EQ(answer("select 1 as a"), "a|1");
+}
+
+// The connection's next use would run what was begun to its end, for hours here.
+TEST_F(DuckTest, NothingRunsOnOfAQueryThatIsInterruptedWhileItBegins) {
+  Core core(options);
+  core.interrupts.interrupt();
+  EXPECT_EQ(thrown([&] {
+              core.link.run("SELECT count(*) FROM range(1000000000000) a, range(1000000000) b");
+            }),
+            "Cancelled: the query was interrupted");
+  core.interrupts.resume();
+  EXPECT_EQ(thrown([&] { core.link.run("SELECT 1"); }), "");
 }
 
 TEST_F(DuckTest, AFolderThatAKilledProcessLeftIsRemoved) {
