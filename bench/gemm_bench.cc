@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "kernel/gemm.h"
+#include "math/gemm.h"
 
 #ifdef WITH_DNNL
 #include <dnnl.h>

@@ -1,7 +1,7 @@
 #pragma once
 
 // The limit that the wire sets: so many bytes there and back between two processes over a bare TCP
-// socket, waiting as net does at its most patient (net/patience.h).
+// socket, waiting as net does at its most patient (net/poll_limit.h).
 
 #include <poll.h>
 #include <sched.h>
@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "net/lane.h"
-#include "net/patience.h"
+#include "net/poll_limit.h"
 #include "net/socket.h"
 
 namespace capstan {

@@ -4,7 +4,7 @@
 include(CMakePackageConfigHelpers)
 include(GNUInstallDirs)
 
-set(CAPSTAN_ROOMS base tensor graph io build kernel ops plan exec net cluster session train)
+get_property(CAPSTAN_ROOMS GLOBAL PROPERTY CAPSTAN_ROOMS)
 
 # The rooms' objects in one archive: users link one library, and nothing is compiled twice.
 set(objects $<TARGET_OBJECTS:proto>)

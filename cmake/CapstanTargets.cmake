@@ -38,6 +38,7 @@ function(capstan_library room)
   if(NOT ARG_FOLDERS)
     set(ARG_FOLDERS src/${room})
     set(root)
+    set_property(GLOBAL APPEND PROPERTY CAPSTAN_ROOMS ${room})
   endif()
   list(TRANSFORM ARG_FOLDERS PREPEND ${CMAKE_SOURCE_DIR}/)
   list(TRANSFORM ARG_FOLDERS APPEND /*.cc)
@@ -63,6 +64,18 @@ function(capstan_library room)
   if(tests AND CAPSTAN_TESTS)
     capstan_test(${room}_test SOURCES ${tests} DEPS ${room} ${ARG_TEST_DEPS})
   endif()
+endfunction()
+
+# op_families() of src/ops: made from the files that have rows.
+function(capstan_op_families)
+  file(GLOB files CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/ops/*.cc)
+  set(script ${CMAKE_SOURCE_DIR}/cmake/families.cmake)
+  set(out ${CMAKE_BINARY_DIR}/families.cc)
+  add_custom_command(
+    OUTPUT ${out}
+    COMMAND ${CMAKE_COMMAND} -DFOLDER=${CMAKE_SOURCE_DIR}/src/ops -DOUT=${out} -P ${script}
+    DEPENDS ${files} ${script})
+  target_sources(ops PRIVATE ${out})
 endfunction()
 
 # Compiled once, used by every test: gmock alone costs a second per file.

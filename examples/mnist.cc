@@ -75,7 +75,7 @@ int run(const TaskRole& role, std::shared_ptr<Server> server) {
   auto optimizer = adam(0.001);
   Model m = build(g, *optimizer);
 
-  SupervisorOptions options;
+  MonitoredSessionOptions options;
   options.is_chief = role.is_chief();
   options.session.server = server;
   options.session.target = server ? server->target() : "";

@@ -18,6 +18,7 @@ LAYERS = {
     "tensor": 1,
     "graph": 2,
     "io": 2,
+    "math": 2,
     "build": 3,
     "kernel": 3,
     "ops": 4,

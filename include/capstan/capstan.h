@@ -37,5 +37,5 @@
 #include "session/session.h"
 #include "tensor/tensor.h"
 #include "train/hooks.h"
+#include "train/monitored_session.h"
 #include "train/saver.h"
-#include "train/supervisor.h"

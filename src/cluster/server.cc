@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <thread>
 
+#include "base/isa.h"
 #include "base/random.h"
 #include "base/thread_pool.h"
 #include "cluster/protocol.h"
 #include "cluster/secret.h"
 #include "cluster/service.h"
 #include "cluster/tell.h"
-#include "kernel/isa.h"
 #include "net/lane.h"
 #include "net/server.h"
 

@@ -37,8 +37,8 @@ Frame::Frame(const Piece& piece, const Layout& layout, std::shared_ptr<TaskState
   for (const Node* arg : piece.args)
     arguments_.push_back(&values_[size_t(layout.value_of(*arg, 0))]);
   for (const Output& o : piece.outputs) outputs_.push_back(&values_[size_t(layout.value_of(o))]);
-  units_.reserve(layout.steps.size());
-  for (const Step& step : layout.steps) make_unit(step, states);
+  ready_.reserve(layout.actions.size());
+  for (const Action& action : layout.actions) make_ready(action, states);
 }
 
 void Frame::make_values() {
@@ -97,16 +97,16 @@ std::shared_ptr<Variable> Frame::variable(const Node& node) {
                               shared.empty() ? node.name() : shared, node.output_type(0));
 }
 
-void Frame::make_unit(const Step& step, std::span<const std::shared_ptr<void>> states) {
-  Unit unit;
-  unit.kind = step.kind;
-  unit.node = step.nodes[0];
-  if (step.kind == Step::Kind::kChain) {
-    make_chain(unit, step);
+void Frame::make_ready(const Action& action, std::span<const std::shared_ptr<void>> states) {
+  ReadyAction ready;
+  ready.kind = action.kind;
+  ready.node = action.nodes[0];
+  if (action.kind == Action::Kind::kChain) {
+    make_chain(ready, action);
   } else {
-    make_context(unit, *step.nodes[0], states[size_t(step.nodes[0]->id())]);
+    make_context(ready, *action.nodes[0], states[size_t(action.nodes[0]->id())]);
   }
-  units_.push_back(std::move(unit));
+  ready_.push_back(std::move(ready));
 }
 
 // Whether the layout has seen to it that the inputs have the ranks that the op asks for.
@@ -120,11 +120,11 @@ bool Frame::ranks_are_known(const Node& node) const {
   return true;
 }
 
-void Frame::make_context(Unit& unit, const Node& node, std::shared_ptr<void> state) {
+void Frame::make_context(ReadyAction& ready, const Node& node, std::shared_ptr<void> state) {
   contexts_.push_back(std::make_unique<KernelContext>());
-  unit.context = contexts_.back().get();
-  unit.kernel = ranks_are_known(node) ? node.def().kernel : run_checked;
-  ContextBuilder builder(*unit.context);
+  ready.context = contexts_.back().get();
+  ready.kernel = ranks_are_known(node) ? node.def().kernel : run_checked;
+  ContextBuilder builder(*ready.context);
   builder.node(&node, std::move(state));
   builder.run(&run_);
   for (size_t i = 0; i < node.inputs().size(); ++i) {
@@ -139,25 +139,25 @@ void Frame::make_context(Unit& unit, const Node& node, std::shared_ptr<void> sta
   }
 }
 
-void Frame::make_chain(Unit& unit, const Step& step) {
+void Frame::make_chain(ReadyAction& ready, const Action& action) {
   std::vector<ChainOp> ops;
   std::vector<DType> types;
   std::vector<int> keep;
   std::vector<const Shape*> shapes;
   std::map<int, int> registers;  // value -> register
-  for (const Node* node : step.nodes) {
+  for (const Node* node : action.nodes) {
     for (const Output& in : node->inputs()) {
       int number = layout_.value_of(in);
       bool inner = false;
-      for (const Node* other : step.nodes) inner |= other == in.node;
+      for (const Node* other : action.nodes) inner |= other == in.node;
       if (inner || registers.count(number)) continue;
       registers[number] = int(types.size());
       types.push_back(in.dtype());
       shapes.push_back(&layout_.values[size_t(number)].shape);
-      unit.chain_inputs.push_back(tensor(in));
+      ready.chain_inputs.push_back(tensor(in));
     }
   }
-  for (const Node* node : step.nodes) {
+  for (const Node* node : action.nodes) {
     BlockFn block = node->def().block(block_type(*node), task_->isa);
     if (!block) {
       throw Error(Code::kUnimplemented,
@@ -171,16 +171,16 @@ void Frame::make_chain(Unit& unit, const Step& step) {
     ops.push_back(std::move(op));
     if (layout_.values[size_t(layout_.value_of(*node, 0))].storage != Storage::kNone) {
       keep.push_back(mine);
-      unit.chain_outputs.push_back(&values_[size_t(layout_.value_of(*node, 0))]);
+      ready.chain_outputs.push_back(&values_[size_t(layout_.value_of(*node, 0))]);
     }
   }
-  unit.chain =
+  ready.chain =
       std::make_unique<ElementwiseChain>(std::move(ops), std::move(types), std::move(keep));
-  const Value& last = layout_.values[size_t(layout_.value_of(*step.nodes.back(), 0))];
+  const Value& last = layout_.values[size_t(layout_.value_of(*action.nodes.back(), 0))];
   if (last.storage == Storage::kArena) {
-    unit.bound = unit.chain->bind(shapes, last.shape);
+    ready.bound = ready.chain->bind(shapes, last.shape);
   } else {
-    CAPSTAN_CHECK(step.nodes.size() == 1);
+    CAPSTAN_CHECK(action.nodes.size() == 1);
   }
 }
 
@@ -192,43 +192,43 @@ void Frame::set_inputs(std::span<const Tensor> inputs, Cancellation& cancellatio
 
 size_t Frame::run(size_t from, size_t to) {
   size_t i = from;
-  to = std::min(to, units_.size());
+  to = std::min(to, ready_.size());
   try {
-    for (; i < to && units_[i].kind != Step::Kind::kBlocking; ++i) run_unit(units_[i]);
+    for (; i < to && ready_[i].kind != Action::Kind::kBlocking; ++i) run_ready(ready_[i]);
   } catch (...) {
-    throw current_error().at_op(units_[i].node->name());
+    throw current_error().at_op(ready_[i].node->name());
   }
   return i;
 }
 
-void Frame::run_unit(Unit& unit) {
-  switch (unit.kind) {
-    case Step::Kind::kKernel: return unit.kernel(*unit.context);
-    case Step::Kind::kChain: return run_chain(unit);
-    case Step::Kind::kRead:
-    case Step::Kind::kSharedRead:
-    case Step::Kind::kCopyRead: return run_read(unit);
-    case Step::Kind::kBlocking: return;
+void Frame::run_ready(ReadyAction& ready) {
+  switch (ready.kind) {
+    case Action::Kind::kKernel: return ready.kernel(*ready.context);
+    case Action::Kind::kChain: return run_chain(ready);
+    case Action::Kind::kRead:
+    case Action::Kind::kSharedRead:
+    case Action::Kind::kCopyRead: return run_read(ready);
+    case Action::Kind::kBlocking: return;
   }
 }
 
-void Frame::run_chain(Unit& unit) {
-  if (unit.bound) return unit.bound->run(unit.chain_inputs, unit.chain_outputs, task_->pool);
+void Frame::run_chain(ReadyAction& ready) {
+  if (ready.bound) return ready.bound->run(ready.chain_inputs, ready.chain_outputs, task_->pool);
   // Not bound: a single node, which brings its own memory.
-  const Shape shape = elementwise_shape(*unit.node, unit.chain_inputs);
-  const Shape& foreseen = layout_.values[size_t(layout_.value_of(*unit.node, 0))].shape;
+  const Shape shape = elementwise_shape(*ready.node, ready.chain_inputs);
+  const Shape& foreseen = layout_.values[size_t(layout_.value_of(*ready.node, 0))].shape;
   if (foreseen.fully_defined() && !(foreseen == shape))
-    throw unforeseen_shape(*unit.node, 0, shape, foreseen);
-  *unit.chain_outputs[0] = Tensor(unit.node->output_type(0), shape);
-  unit.chain->run(unit.chain_inputs, shape, unit.chain_outputs, task_->pool);
+    throw unforeseen_shape(*ready.node, 0, shape, foreseen);
+  *ready.chain_outputs[0] = Tensor(ready.node->output_type(0), shape);
+  ready.chain->run(ready.chain_inputs, shape, ready.chain_outputs, task_->pool);
 }
 
-void Frame::run_read(Unit& unit) {
-  const Variable& variable = unit.context->variable(0);
-  bool shared = unit.kind == Step::Kind::kSharedRead;
+void Frame::run_read(ReadyAction& ready) {
+  const Variable& variable = ready.context->variable(0);
+  bool shared = ready.kind == Action::Kind::kSharedRead;
   std::optional<VariableLoan> loan = shared ? variable.borrow() : std::nullopt;
   Tensor live = loan ? loan->value() : variable.value();
-  const Shape& foreseen = layout_.values[size_t(layout_.value_of(*unit.node, 0))].shape;
+  const Shape& foreseen = layout_.values[size_t(layout_.value_of(*ready.node, 0))].shape;
   if (foreseen.fully_defined() && !(foreseen == live.shape())) {
     throw failed_precondition(
         "variable '{}' took a value of shape {}, where its node says {}, while a step was about to "
@@ -237,25 +237,25 @@ void Frame::run_read(Unit& unit) {
   }
   if (loan)
     run_.loans.push_back(std::move(*loan));
-  else if (unit.kind != Step::Kind::kRead)
-    return copy_read(unit, live);
-  unit.context->set_out(0, std::move(live));
+  else if (ready.kind != Action::Kind::kRead)
+    return copy_read(ready, live);
+  ready.context->set_out(0, std::move(live));
 }
 
-void Frame::copy_read(Unit& unit, const Tensor& live) {
+void Frame::copy_read(ReadyAction& ready, const Tensor& live) {
   Tensor copy(live.dtype(), live.shape());
   copy_shared(live, copy);
-  unit.context->set_out(0, std::move(copy));
+  ready.context->set_out(0, std::move(copy));
 }
 
 void Frame::start_blocking(size_t position, std::function<void(const Error*)> finish) {
-  Unit& unit = units_[position];
-  ContextBuilder(*unit.context).on_finish(std::move(finish));
+  ReadyAction& ready = ready_[position];
+  ContextBuilder(*ready.context).on_finish(std::move(finish));
   try {
-    start_checked(*unit.context);
+    start_checked(*ready.context);
   } catch (...) {
-    Error error = current_error().at_op(unit.node->name());
-    unit.context->fail(error);
+    Error error = current_error().at_op(ready.node->name());
+    ready.context->fail(error);
   }
 }
 

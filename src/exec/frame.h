@@ -26,19 +26,19 @@ class Frame {
   const Layout& layout() const { return layout_; }
 
   void set_inputs(std::span<const Tensor> inputs, Cancellation& cancellation);
-  // Runs steps from `from` up to `to`, the next blocking one or the end; returns the position
+  // Runs actions from `from` up to `to`, the next blocking one or the end; returns the position
   // reached. Throws an Error that names the op.
   size_t run(size_t from, size_t to = SIZE_MAX);
-  size_t steps() const { return units_.size(); }
-  // Starts the blocking step at `position`; `finish` is called exactly once, from any thread.
+  size_t actions() const { return ready_.size(); }
+  // Starts the blocking action at `position`; `finish` is called exactly once, from any thread.
   void start_blocking(size_t position, std::function<void(const Error*)> finish);
   std::vector<Tensor> outputs() const;
   // Lets go of what belongs to the caller.
   void clear();
 
  private:
-  struct Unit {
-    Step::Kind kind;
+  struct ReadyAction {
+    Action::Kind kind;
     void (*kernel)(KernelContext&) = nullptr;
     KernelContext* context = nullptr;
     const Node* node = nullptr;
@@ -53,14 +53,14 @@ class Frame {
   void find_foreign_outputs();
   void renew_outputs();
   Tensor in_arena(const Value& value) const;
-  void make_unit(const Step& step, std::span<const std::shared_ptr<void>> states);
+  void make_ready(const Action& action, std::span<const std::shared_ptr<void>> states);
   bool ranks_are_known(const Node& node) const;
-  void make_context(Unit& unit, const Node& node, std::shared_ptr<void> state);
-  void make_chain(Unit& unit, const Step& step);
-  void run_unit(Unit& unit);
-  void run_chain(Unit& unit);
-  void run_read(Unit& unit);
-  void copy_read(Unit& unit, const Tensor& live);
+  void make_context(ReadyAction& ready, const Node& node, std::shared_ptr<void> state);
+  void make_chain(ReadyAction& ready, const Action& action);
+  void run_ready(ReadyAction& ready);
+  void run_chain(ReadyAction& ready);
+  void run_read(ReadyAction& ready);
+  void copy_read(ReadyAction& ready, const Tensor& live);
   Tensor* tensor(Output o) { return &values_[size_t(layout_.value_of(o))]; }
   std::shared_ptr<Variable> variable(const Node& node);
 
@@ -85,7 +85,7 @@ class Frame {
   Tensor none_;
   RunContext run_;
   std::vector<std::unique_ptr<KernelContext>> contexts_;
-  std::vector<Unit> units_;
+  std::vector<ReadyAction> ready_;
 };
 
 }  // namespace capstan

@@ -19,12 +19,6 @@ namespace {
 
 constexpr size_t kLargestFolded = 64 << 10;
 
-// Ops that look only at the shapes of their inputs.
-bool needs_shapes_only(const Node& node) {
-  return node.op() == "Shape" || node.op() == "Size" || node.op() == "Rank" ||
-         node.op() == "ShapeN";
-}
-
 // Whether a write of this piece may give a variable another shape than its node declares.
 bool reshapes_variables(const Piece& piece) {
   for (int id = 0; id < piece.graph->size(); ++id) {
@@ -76,11 +70,11 @@ class LayoutMaker {
   void visit(const Node& node) {
     if (node.def().variable) return;
     if (node.op() == "_Arg") return visit_argument(node);
-    if (node.op() == "Const")
+    if (node.def().constant)
       return make_constant(value(node, 0), node.attrs().get<Tensor>("value"));
     infer(node);
     if (fold(node) || forward(node)) return;
-    layout_->steps.push_back({kind_of(node), {&node}});
+    layout_->actions.push_back({kind_of(node), {&node}});
     for (int i = 0; i < node.outputs(); ++i) {
       value(node, i).storage = has_place(node, i) ? Storage::kArena : Storage::kDynamic;
     }
@@ -94,7 +88,7 @@ class LayoutMaker {
            !node.def().blocking && (!node.def().block || inputs_defined(node));
   }
 
-  // An element-wise step of known result whose operands are not all known (one may still turn out
+  // An element-wise action of known result whose operands are not all known (one may still turn out
   // to be of size one) is not bound beforehand.
   bool inputs_defined(const Node& node) {
     for (size_t i = 0; i < node.inputs().size(); ++i) {
@@ -106,10 +100,10 @@ class LayoutMaker {
   // Output 0 is input 0's tensor, when the kernel runs.
   static bool hands_on(const Node& node) { return node.def().forwards || node.def().hands_on; }
 
-  static Step::Kind kind_of(const Node& node) {
-    if (is_read(node)) return Step::Kind::kRead;
-    if (node.def().block) return Step::Kind::kChain;
-    return node.def().blocking ? Step::Kind::kBlocking : Step::Kind::kKernel;
+  static Action::Kind kind_of(const Node& node) {
+    if (is_read(node)) return Action::Kind::kRead;
+    if (node.def().block) return Action::Kind::kChain;
+    return node.def().blocking ? Action::Kind::kBlocking : Action::Kind::kKernel;
   }
 
   void visit_argument(const Node& node) {
@@ -160,7 +154,7 @@ class LayoutMaker {
         node.outputs() == 0 || node.inputs().empty()) {
       return false;
     }
-    bool shapes_only = needs_shapes_only(node);
+    bool shapes_only = node.def().from_shapes;
     std::vector<KernelInput> inputs;
     for (size_t i = 0; i < node.inputs().size(); ++i) {
       const Tensor* known = constant_input(node, int(i));
@@ -208,14 +202,14 @@ class LayoutMaker {
     }
   }
 
-  // Joins an element-wise step to the one that alone uses its value, where both have one shape and
-  // no write lies between: the value then never leaves a tile.
+  // Joins an element-wise action to the one that alone uses its value, where both have one shape
+  // and no write lies between: the value then never leaves a tile.
   void fuse() {
-    std::vector<Step>& steps = layout_->steps;
+    std::vector<Action>& actions = layout_->actions;
     std::vector<std::set<int>> users(layout_->values.size());
-    std::vector<int> writes_up_to(steps.size() + 1, 0);
-    for (size_t s = 0; s < steps.size(); ++s) {
-      const Node& node = *steps[s].nodes[0];
+    std::vector<int> writes_up_to(actions.size() + 1, 0);
+    for (size_t s = 0; s < actions.size(); ++s) {
+      const Node& node = *actions[s].nodes[0];
       writes_up_to[s + 1] = writes_up_to[s] + (node.def().writes != 0);
       for (size_t i = 0; i < node.inputs().size(); ++i) {
         if (!variable_input(node, int(i)))
@@ -226,34 +220,35 @@ class LayoutMaker {
       // Bytes that others see under another shape stay where they are.
       if (v.storage == Storage::kAlias) users[size_t(v.root)].insert(-1);
     }
-    for (size_t s = 0; s < steps.size(); ++s) join_to_user(int(s), users, writes_up_to);
-    std::erase_if(steps, [](const Step& step) { return step.nodes.empty(); });
+    for (size_t s = 0; s < actions.size(); ++s) join_to_user(int(s), users, writes_up_to);
+    std::erase_if(actions, [](const Action& action) { return action.nodes.empty(); });
   }
 
   void join_to_user(int s, std::vector<std::set<int>>& users,
                     const std::vector<int>& writes_up_to) {
     constexpr size_t kLongest = 32;
-    Step& step = layout_->steps[size_t(s)];
-    if (step.kind != Step::Kind::kChain) return;
-    int number = layout_->value_of(*step.nodes.back(), 0);
+    Action& action = layout_->actions[size_t(s)];
+    if (action.kind != Action::Kind::kChain) return;
+    int number = layout_->value_of(*action.nodes.back(), 0);
     Value& v = layout_->values[size_t(number)];
     if (v.storage != Storage::kArena || v.aliased_output || users[size_t(number)].size() != 1)
       return;
     int t = *users[size_t(number)].begin();
     if (t < 0) return;
-    Step& user = layout_->steps[size_t(t)];
-    if (user.kind != Step::Kind::kChain || user.nodes.size() + step.nodes.size() > kLongest) return;
+    Action& user = layout_->actions[size_t(t)];
+    if (user.kind != Action::Kind::kChain || user.nodes.size() + action.nodes.size() > kLongest)
+      return;
     const Value& result = value(*user.nodes.back(), 0);
     bool one_shape = result.storage == Storage::kArena && result.shape == v.shape;
     if (!one_shape || writes_up_to[size_t(t)] != writes_up_to[size_t(s)]) return;
-    for (const Node* node : step.nodes) {
+    for (const Node* node : action.nodes) {
       for (const Output& in : node->inputs()) {
         auto& list = users[size_t(layout_->value_of(in))];
         if (list.erase(s)) list.insert(t);
       }
     }
-    user.nodes.insert(user.nodes.begin(), step.nodes.begin(), step.nodes.end());
-    step.nodes.clear();
+    user.nodes.insert(user.nodes.begin(), action.nodes.begin(), action.nodes.end());
+    action.nodes.clear();
     v.storage = Storage::kNone;
   }
 
@@ -263,9 +258,9 @@ class LayoutMaker {
   }
 
   void find_lifetimes() {
-    const auto& steps = layout_->steps;
-    for (size_t s = 0; s < steps.size(); ++s) {
-      for (const Node* node : steps[s].nodes) {
+    const auto& actions = layout_->actions;
+    for (size_t s = 0; s < actions.size(); ++s) {
+      for (const Node* node : actions[s].nodes) {
         for (int i = 0; i < node->outputs(); ++i) {
           Value& v = value(*node, i);
           if (v.first < 0) v.first = v.last = int(s);
@@ -277,15 +272,15 @@ class LayoutMaker {
     }
     follow_dynamic_aliases();
     for (Value& v : layout_->values) {
-      if (v.aliased_output) v.last = int(steps.size());
+      if (v.aliased_output) v.last = int(actions.size());
     }
   }
 
   // Whoever uses the output of a kernel that hands on its input's tensor uses the input's bytes.
-  // Calls f(root of the input, root of the output) for each, the last step first.
+  // Calls f(root of the input, root of the output) for each, the last action first.
   template <class F>
   void for_handed_on(F&& f) {
-    for (auto it = layout_->steps.rbegin(); it != layout_->steps.rend(); ++it) {
+    for (auto it = layout_->actions.rbegin(); it != layout_->actions.rend(); ++it) {
       const Node& node = *it->nodes[0];
       if (!hands_on(node) || variable_input(node, 0)) continue;
       f(value(node.input(0)).root, value(node, 0).root);
@@ -301,10 +296,10 @@ class LayoutMaker {
     });
   }
 
-  // A read shares the live bytes unless a later write could be seen through it. Where several steps
-  // look at them, they are borrowed: all are to see the same. So are integers that a kernel takes:
-  // they name places or sizes, and what was checked must be what is used. A loan ends with the run:
-  // integers for a later part of the step are copied.
+  // A read shares the live bytes unless a later write could be seen through it. Where several
+  // actions look at them, they are borrowed: all are to see the same. So are integers that a kernel
+  // takes: they name places or sizes, and what was checked must be what is used. A loan ends with
+  // the run: integers for a later part of the step are copied.
   void choose_reads() {
     std::vector<Takers> takers_of = takers_of_roots();
     std::set<int> later;
@@ -312,31 +307,32 @@ class LayoutMaker {
     for_handed_on([&](int from, int to) {
       if (later.contains(to)) later.insert(from);
     });
-    for (size_t s = 0; s < layout_->steps.size(); ++s) {
-      Step& step = layout_->steps[s];
-      if (step.kind != Step::Kind::kRead) continue;
-      const Node* variable = variable_input(*step.nodes[0], 0);
-      int last = value(*step.nodes[0], 0).last;
-      for (size_t w = s + 1; w < layout_->steps.size() && int(w) < last; ++w) {
-        if (writes(*layout_->steps[w].nodes[0], *variable)) step.kind = Step::Kind::kCopyRead;
+    for (size_t s = 0; s < layout_->actions.size(); ++s) {
+      Action& action = layout_->actions[s];
+      if (action.kind != Action::Kind::kRead) continue;
+      const Node* variable = variable_input(*action.nodes[0], 0);
+      int last = value(*action.nodes[0], 0).last;
+      for (size_t w = s + 1; w < layout_->actions.size() && int(w) < last; ++w) {
+        if (writes(*layout_->actions[w].nodes[0], *variable)) action.kind = Action::Kind::kCopyRead;
       }
-      const Value& read = value(*step.nodes[0], 0);
+      const Value& read = value(*action.nodes[0], 0);
       const Takers& takers = takers_of[size_t(read.root)];
       bool shared = takers.several || (is_integer(read.dtype) && takers.kernel);
-      if (shared && step.kind == Step::Kind::kRead) step.kind = Step::Kind::kSharedRead;
-      if (is_integer(read.dtype) && later.contains(read.root)) step.kind = Step::Kind::kCopyRead;
+      if (shared && action.kind == Action::Kind::kRead) action.kind = Action::Kind::kSharedRead;
+      if (is_integer(read.dtype) && later.contains(read.root))
+        action.kind = Action::Kind::kCopyRead;
     }
   }
 
-  // The steps that take a root's bytes, the caller among them: as much of them as reads ask for.
-  // The steps themselves, handed on along a chain, would be the square of its length.
+  // The actions that take a root's bytes, the caller among them: as much of them as reads ask for.
+  // The actions themselves, handed on along a chain, would be the square of its length.
   struct Takers {
     int first = -1;
     bool several = false, kernel = false;
 
-    void add(int step, bool is_kernel) {
-      several |= first >= 0 && first != step;
-      if (first < 0) first = step;
+    void add(int action, bool is_kernel) {
+      several |= first >= 0 && first != action;
+      if (first < 0) first = action;
       kernel |= is_kernel;
     }
     void add(const Takers& others) {
@@ -348,15 +344,15 @@ class LayoutMaker {
 
   std::vector<Takers> takers_of_roots() {
     std::vector<Takers> takers(layout_->values.size());
-    for (size_t s = 0; s < layout_->steps.size(); ++s) {
-      const bool is_kernel = layout_->steps[s].kind != Step::Kind::kChain;
-      for (const Node* node : layout_->steps[s].nodes) {
+    for (size_t s = 0; s < layout_->actions.size(); ++s) {
+      const bool is_kernel = layout_->actions[s].kind != Action::Kind::kChain;
+      for (const Node* node : layout_->actions[s].nodes) {
         for (const Output& in : node->inputs())
           takers[size_t(value(in).root)].add(int(s), is_kernel);
       }
     }
     for (const Output& o : piece_.outputs)
-      takers[size_t(value(o).root)].add(int(layout_->steps.size()), false);
+      takers[size_t(value(o).root)].add(int(layout_->actions.size()), false);
     for_handed_on([&](int from, int to) { takers[size_t(from)].add(Takers(takers[size_t(to)])); });
     return takers;
   }

@@ -28,14 +28,14 @@ struct Value {
   Tensor constant;
   size_t offset = 0;
   int root = -1;   // the value whose bytes it has; itself unless an alias
-  int first = -1;  // positions in `steps` between which its bytes are needed (roots only)
+  int first = -1;  // positions in `actions` between which its bytes are needed (roots only)
   int last = -1;
   int output = -1;              // the first output of the piece that it is, or -1
   bool aliased_output = false;  // some output of the piece has its bytes
 };
 
 // One thing to do: a kernel, or a chain of element-wise nodes.
-struct Step {
+struct Action {
   enum class Kind : uint8_t { kKernel, kChain, kRead, kSharedRead, kCopyRead, kBlocking };
   Kind kind = Kind::kKernel;
   std::vector<const Node*> nodes;  // one, but for chains
@@ -46,7 +46,7 @@ struct Layout {
   bool reshaped = false;         // made for variables of any shape, whatever their nodes declare
   std::vector<Value> values;     // by value number
   std::vector<int> first_value;  // by node id: number of its output 0
-  std::vector<Step> steps;
+  std::vector<Action> actions;
   size_t arena_bytes = 0;
 
   int value_of(Output o) const { return first_value[size_t(o.node->id())] + o.index; }

@@ -17,7 +17,7 @@ Tensor zeros(const Shape& shape) {
   return t;
 }
 
-// A value of 64 bytes that dies, and right above it a large one of which an element-wise step is
+// A value of 64 bytes that dies, and right above it a large one of which an element-wise action is
 // the last user: what it leaves and the hole below it join.
 struct HoleBelowAnOperand {
   static constexpr int64_t kLarge = 200'000;
@@ -98,7 +98,7 @@ TEST(Layout, AReadThatSeveralStepsSeeThroughAReshapeIsBorrowed) {
   Output square = g.add("Reshape", {g.add("Identity", {v}), shape});
   TestPiece test(g, {}, {g.add("Softmax", {square}), g.add("LogSoftmax", {square})});
   auto layout = test.layout();
-  EXPECT_EQ(layout->steps.at(0).kind, Step::Kind::kSharedRead);
+  EXPECT_EQ(layout->actions.at(0).kind, Action::Kind::kSharedRead);
 }
 
 }  // namespace

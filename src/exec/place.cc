@@ -9,14 +9,14 @@ using Numbers = std::vector<int>;  // of values
 
 size_t bytes(const Value& v) { return size_t(v.shape.elements()) * dtype_size(v.dtype); }
 
-// The operand whose place the step's one result takes: just there, for the pieces of an
-// element-wise step run side by side. Or -1.
-int operand_to_replace(const Layout& layout, int step, const Numbers& born, const Numbers& dies) {
-  if (layout.steps[size_t(step)].kind != Step::Kind::kChain || born.size() != 1) return -1;
+// The operand whose place the action's one result takes: just there, for the pieces of an
+// element-wise action run side by side. Or -1.
+int operand_to_replace(const Layout& layout, int action, const Numbers& born, const Numbers& dies) {
+  if (layout.actions[size_t(action)].kind != Action::Kind::kChain || born.size() != 1) return -1;
   const Value& result = layout.values[size_t(born[0])];
   for (int v : dies) {
     const Value& x = layout.values[size_t(v)];
-    if (x.first < step && x.shape == result.shape && x.dtype == result.dtype) return v;
+    if (x.first < action && x.shape == result.shape && x.dtype == result.dtype) return v;
   }
   return -1;
 }
@@ -25,14 +25,14 @@ int operand_to_replace(const Layout& layout, int step, const Numbers& born, cons
 
 void place_in_arena(Layout& layout, bool in_place) {
   Arena arena;
-  std::vector<Numbers> born(layout.steps.size() + 1), dies(layout.steps.size() + 2);
+  std::vector<Numbers> born(layout.actions.size() + 1), dies(layout.actions.size() + 2);
   for (size_t v = 0; v < layout.values.size(); ++v) {
     const Value& x = layout.values[v];
     if (x.storage != Storage::kArena) continue;
     born[size_t(x.first)].push_back(int(v));
     dies[size_t(x.last)].push_back(int(v));
   }
-  for (size_t s = 0; s < layout.steps.size(); ++s) {
+  for (size_t s = 0; s < layout.actions.size(); ++s) {
     const int taken = in_place ? operand_to_replace(layout, int(s), born[s], dies[s]) : -1;
     for (int v : born[s]) {
       Value& x = layout.values[size_t(v)];

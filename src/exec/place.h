@@ -8,7 +8,7 @@
 namespace capstan {
 
 // Needs storage and lifetimes of all values; sets offsets and arena_bytes. in_place: an
-// element-wise step may write where an operand was that nobody needs any more.
+// element-wise action may write where an operand was that nobody needs any more.
 void place_in_arena(Layout& layout, bool in_place);
 
 }  // namespace capstan

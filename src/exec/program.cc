@@ -114,7 +114,7 @@ class ProgramImpl : public Program {
   // A run of seconds can be ended between its ops.
   void run_watched(Frame& frame, Cancellation& cancellation) {
     auto last = std::chrono::steady_clock::now();
-    for (size_t at = 0; at < frame.steps();) {
+    for (size_t at = 0; at < frame.actions();) {
       at = frame.run(at, at + 1);
       auto now = std::chrono::steady_clock::now();
       if (now - last < kTickEvery) continue;
@@ -231,7 +231,7 @@ class ProgramImpl : public Program {
     try {
       for (;;) {
         position = frame->run(position);
-        if (position == frame->steps()) break;
+        if (position == frame->actions()) break;
         auto meeting = std::make_shared<Meeting>();
         meeting->frame = frame;
         meeting->position = position;

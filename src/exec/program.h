@@ -40,7 +40,7 @@ struct ProgramOptions {
   // How a piece is made ready. None of it changes a result, which is what tests use it for.
   bool fuse = true;
   bool fold = true;
-  bool in_place = true;  // an element-wise step may write where an operand was
+  bool in_place = true;  // an element-wise action may write where an operand was
   Foresight foresight = Foresight::kGiven;
 };
 

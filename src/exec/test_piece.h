@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "base/files.h"
+#include "base/isa.h"
 #include "exec/layout.h"
-#include "kernel/isa.h"
 #include "ops/catalog.h"
 
 namespace capstan {

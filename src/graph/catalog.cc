@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/nearest.h"
+#include "graph/node.h"
 
 namespace capstan {
 namespace {
@@ -23,11 +24,17 @@ size_t spelling_distance(std::string_view a, std::string_view b) {
 
 }  // namespace
 
-Catalog::Catalog(std::span<const OpDef* const> rows) : rows_(rows.begin(), rows.end()) {
+Catalog::Catalog(std::span<const OpDef* const> rows, Run run)
+    : rows_(rows.begin(), rows.end()), run_(run) {
   for (const OpDef* row : rows_) {
     bool added = by_name_.emplace(row->name, row).second;
     CAPSTAN_CHECK(added);
   }
+}
+
+std::vector<Tensor> Catalog::run(const Node& node, std::vector<Tensor> inputs) const {
+  if (!run_) throw unimplemented("{} cannot run while a graph is built here", node.op());
+  return run_(node, std::move(inputs));
 }
 
 const OpDef* Catalog::find(std::string_view name) const {

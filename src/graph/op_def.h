@@ -12,6 +12,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/isa.h"
+#include "tensor/block.h"
 #include "tensor/dtype.h"
 #include "tensor/shape.h"
 
@@ -56,12 +58,6 @@ struct AttrDef {
   std::string_view name, kind, value = {};
 };
 
-// Instruction sets that a block function may be compiled for; the best one is chosen at plan time.
-enum class Isa : uint8_t { kBase, kAvx2, kAvx512 };
-
-// One contiguous block: n elements of each input to n of the output. `out` may be one of `in`.
-using BlockFn = void (*)(const void* const* in, void* out, int64_t n);
-
 using Values = std::vector<Output>;  // one gradient per input; a default Output means none
 
 struct OpDef {
@@ -101,6 +97,13 @@ struct OpDef {
   // Output 0 is input 0's own tensor, but there is work to do (Print): it gets no place of its own,
   // and the input's bytes live as long as it does.
   bool hands_on = false;
+  // Its values are elements of the inputs that have input 0's type, wherever it takes them from
+  // (Pack, StridedSlice): an element that is known stays known beside others that are not.
+  bool moves = false;
+  bool constant = false;     // its value is its attr "value"
+  bool from_shapes = false;  // reads no byte of its inputs, only their shapes (Shape, Size)
+  // tf.get_static_value() sees through it; which nodes TensorFlow's Python makes depends on that.
+  bool foretold = false;
   bool stateful = false;  // never folded, never shared
   bool variable = false;  // its output 0 is the reference of a variable in the task's store
   bool allows_uninitialized_ref = false;  // Assign, IsVariableInitialized

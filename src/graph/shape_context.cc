@@ -1,26 +1,11 @@
 #include "graph/shape_context.h"
 
-#include "graph/attr_kind.h"
+#include "graph/signature.h"
 
 namespace capstan {
 namespace {
 
-// The name of the argument that input i belongs to, for messages.
-std::string_view arg_name(const Node& node, int i) {
-  int end = 0;
-  for (const ArgDef& arg : node.def().inputs) {
-    ArgType type = arg_type(node.def(), arg);
-    if (!type.count_attr.empty()) {
-      end += int(node.attrs().get<int64_t>(type.count_attr));
-    } else if (!type.list_attr.empty()) {
-      end += int(node.attrs().get<std::vector<DType>>(type.list_attr).size());
-    } else {
-      ++end;
-    }
-    if (i < end) return arg.name;
-  }
-  return "?";
-}
+std::string_view arg_name(const Node& node, int i) { return input_arg(node, i).name; }
 
 Error wrong_rank(const Node& node, int i, int rank, const Shape& shape) {
   const std::string_view also = rank == 0 ? ", a scalar" : rank == 1 ? ", a vector" : "";

@@ -52,11 +52,11 @@ void infer_shapes(ShapeContext& context);
 // Throws InvalidArgument naming the input when this shape has not the rank that the row asks for.
 void check_input_rank(const Node& node, int i, const Shape& shape);
 
-// The value of an output when it follows from constants alone: Const, Shape of a defined shape,
-// Pack, Cast and the like. A vector of unknown elements has no value. Cheap: no kernels are run.
+// The value of an output when it follows from constants alone, through rows that are `foretold`:
+// Const, Shape of a defined shape, Pack, Cast and the like. Found by the rows' own kernels.
 std::optional<Tensor> constant_value(Output value);
-// The same for shape functions, which see through more ops (StridedSlice, whole-number arithmetic)
-// than TensorFlow's Python does when it chooses which nodes to make.
+// The same for shape functions, which see through every row without state: through more than
+// TensorFlow's Python does when it chooses which nodes to make.
 std::optional<Tensor> constant_for_shape(Output value);
 // The value of a vector read as a shape, with the elements that are known.
 Shape partial_shape(Output value);

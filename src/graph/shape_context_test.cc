@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "graph/test_rows.h"
+#include "ops/catalog.h"
 
 namespace capstan::testing {
 namespace {
@@ -22,7 +23,7 @@ Output element(Graph& g, Output shape, int32_t at) {
 }
 
 TEST(ConstantValue, SeesThroughShapePackCastAndIdentity) {
-  Graph g(test_catalog());
+  Graph g(standard_catalog());
   Output shape = g.add("Shape", {placeholder(g, {2, 3})});
   EXPECT_TRUE(constant_value(g.add("Identity", {shape}))->equals(Tensor::of<int32_t>({2}, {2, 3})));
   Output packed = g.add("Pack", {number(g, 4), number(g, 5)});
@@ -35,7 +36,7 @@ TEST(ConstantValue, SeesThroughShapePackCastAndIdentity) {
 }
 
 TEST(ConstantValue, LeavesToShapesWhatPythonDoesNotSeeThrough) {
-  Graph g(test_catalog());
+  Graph g(standard_catalog());
   Output rows = element(g, g.add("Shape", {placeholder(g, {2, 3})}), 0);
   EXPECT_FALSE(constant_value(rows));
   EXPECT_TRUE(constant_for_shape(rows)->equals(Tensor::scalar(int32_t(2))));
@@ -44,7 +45,7 @@ TEST(ConstantValue, LeavesToShapesWhatPythonDoesNotSeeThrough) {
 }
 
 TEST(ConstantValue, GivesUpOnGraphsThatAreDeepOrLarge) {
-  Graph g(test_catalog());
+  Graph g(standard_catalog());
   Output deep = number(g, 1);
   for (int i = 0; i < 20000; ++i) deep = g.add("Identity", {deep});
   EXPECT_FALSE(constant_value(deep));
@@ -55,7 +56,7 @@ TEST(ConstantValue, GivesUpOnGraphsThatAreDeepOrLarge) {
 }
 
 TEST(PartialShape, KeepsTheDimensionsThatAreKnown) {
-  Graph g(test_catalog());
+  Graph g(standard_catalog());
   Output shape = g.add("Shape", {placeholder(g, {-1, 28, 28})});
   Output batch = element(g, shape, 0);
   Output packed = g.add("Pack", {batch, number(g, 784)});
@@ -65,7 +66,7 @@ TEST(PartialShape, KeepsTheDimensionsThatAreKnown) {
 }
 
 TEST(PartialShape, RefusesBadDimensionsWithTheNodesName) {
-  Graph g(test_catalog());
+  Graph g(standard_catalog());
   Output x = placeholder(g, {2});
   EXPECT_THAT(error_of([&] {
                 g.add("Reshape", {x, ints(g, {-5})}, {}, "r");

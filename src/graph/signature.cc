@@ -202,4 +202,20 @@ std::vector<DType> output_types(const OpDef& def, AttrMap attrs) {
   return Fitter(def, {}, attrs).output_types();
 }
 
+const ArgDef& input_arg(const Node& node, int i) {
+  int end = 0;
+  for (const ArgDef& arg : node.def().inputs) {
+    const ArgType type = arg_type(node.def(), arg);
+    if (!type.count_attr.empty()) {
+      end += int(node.attrs().get<int64_t>(type.count_attr));
+    } else if (!type.list_attr.empty()) {
+      end += int(node.attrs().get<std::vector<DType>>(type.list_attr).size());
+    } else {
+      ++end;
+    }
+    if (i < end) return arg;
+  }
+  throw internal_error("{} has no input {}", node.name(), i);
+}
+
 }  // namespace capstan

@@ -22,4 +22,7 @@ Signature fit_signature(const OpDef& def, std::span<const Output> inputs, AttrMa
 // What a node with these attrs gives out, whatever its inputs are. Throws likewise.
 std::vector<DType> output_types(const OpDef& def, AttrMap attrs);
 
+// The argument that input i of a node belongs to.
+const ArgDef& input_arg(const Node& node, int i);
+
 }  // namespace capstan

@@ -1,6 +1,6 @@
 #include "kernel/optimizer_kernels.h"
 
-#include "kernel/simd.h"
+#include "math/simd.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernel/optimizer_kernels.cc"

@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <string>
 
-#include "net/fd.h"
+#include "base/fd.h"
 
 namespace capstan {
 

@@ -16,9 +16,9 @@ using std::chrono::steady_clock;
 constexpr milliseconds kFirstPause{2}, kLongestPause{100}, kLongestSleep{200}, kNotice{5000};
 
 // The waits of one connect(): keeps the deadline, lets signals in, and says what it waits for.
-class Patience {
+class ConnectWaits {
  public:
-  explicit Patience(const ConnectRequest& request) : request_(request) {}
+  explicit ConnectWaits(const ConnectRequest& request) : request_(request) {}
 
   void failed(const Error& error) { last_error_ = error; }
   // Sleeps until the descriptor (-1: none) is ready; false when `until` comes first.
@@ -206,7 +206,7 @@ class Connector {
   const LaneOptions& options_;
   const HostPort where_;
   const std::string address_;
-  Patience patience_;
+  ConnectWaits patience_;
   SystemRandom random_;
 };
 

@@ -7,8 +7,8 @@
 #include <deque>
 #include <string>
 
+#include "base/fd.h"
 #include "base/function_ref.h"
-#include "net/fd.h"
 #include "net/shared_region.h"
 
 namespace capstan {

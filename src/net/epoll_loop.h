@@ -1,7 +1,7 @@
 #pragma once
 
 // The loop of a server: one thread, epoll. After something happened it polls, yielding the core,
-// for a while (net/patience.h) before it sleeps: waking an idle core costs more than most calls.
+// for a while (net/poll_limit.h) before it sleeps: waking an idle core costs more than most calls.
 // Idle, it sleeps.
 
 #include <atomic>
@@ -12,9 +12,9 @@
 #include <utility>
 #include <vector>
 
+#include "base/fd.h"
 #include "base/loop.h"
-#include "net/fd.h"
-#include "net/patience.h"
+#include "net/poll_limit.h"
 
 namespace capstan {
 
@@ -74,7 +74,7 @@ class EpollLoop final : public Loop {
   std::vector<Source*> hot_;
   std::vector<std::pair<Source*, uint32_t>> ready_;
   unsigned rounds_ = 0;
-  Patience patience_;
+  PollLimit patience_;
 };
 
 }  // namespace capstan

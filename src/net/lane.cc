@@ -23,7 +23,7 @@ constexpr size_t kInboxWhileSending = 1024;
 // A wait for bytes to move that polls before it sleeps.
 class Spin {
  public:
-  explicit Spin(Patience& patience) : patience_(patience) {}
+  explicit Spin(PollLimit& patience) : patience_(patience) {}
   // True after a yield; false when it is time to sleep.
   bool again() {
     waited_ = true;
@@ -38,7 +38,7 @@ class Spin {
   }
 
  private:
-  Patience& patience_;
+  PollLimit& patience_;
   Deadline since_ = steady_clock::now();
   bool waited_ = false;
 };

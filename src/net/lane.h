@@ -1,7 +1,7 @@
 #pragma once
 
 // The client side of the wire: lanes that the calling thread drives itself. It polls, yielding the
-// core, for a while (net/patience.h) after the last byte moved, then sleeps in poll(2).
+// core, for a while (net/poll_limit.h) after the last byte moved, then sleeps in poll(2).
 
 #include <atomic>
 #include <chrono>
@@ -13,7 +13,7 @@
 #include "base/transport.h"
 #include "net/channel.h"
 #include "net/handshake.h"
-#include "net/patience.h"
+#include "net/poll_limit.h"
 
 namespace capstan {
 
@@ -49,7 +49,7 @@ class SocketLane final : public Lane {
   const uint64_t incarnation_;
   OutFrame frame_;
   std::deque<Message> inbox_;
-  Patience patience_;
+  PollLimit patience_;
   bool broken_ = false;  // a frame was left half-written
   std::atomic<bool> cancelled_{false};
   const Fd cancel_fd_;

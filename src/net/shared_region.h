@@ -9,7 +9,7 @@
 #include <memory>
 #include <string_view>
 
-#include "net/fd.h"
+#include "base/fd.h"
 
 namespace capstan {
 

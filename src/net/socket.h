@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/fd.h"
 #include "base/loop.h"
-#include "net/fd.h"
 
 namespace capstan {
 

@@ -1,39 +1,128 @@
-// Binary arithmetic with broadcasting, and AddN.
+// Sums, products, powers and extremes of two tensors with broadcasting, and AddN.
 
 #include <algorithm>
+#include <cmath>
 
-#include "graph/shape_context.h"
-#include "kernel/blocks.h"
+#include "base/error.h"
 #include "kernel/context.h"
+#include "math/simd.h"
+#include "math/wrapping.h"
+#include "ops/binary_rows.h"
+#include "ops/blocks.h"
 #include "ops/families.h"
-#include "ops/grad_nodes.h"
-#include "ops/plain_block.h"
-#include "ops/types.h"
 #include "ops/window.h"
 
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "ops/arithmetic.cc"
+#include "hwy/foreach_target.h"
+#include "math/blocks-inl.h"
+
+HWY_BEFORE_NAMESPACE();
 namespace capstan {
+namespace HWY_NAMESPACE {
 namespace {
 
-using BlockChoice = BlockFn (*)(DType, Isa);
-using Gradient = Values (*)(GradContext&);
+struct Add {
+  template <class D, class V>
+  static HWY_INLINE V many(D, V a, V b) {
+    return hn::Add(a, b);
+  }
+  template <class T>
+  static HWY_INLINE T one(T a, T b) {
+    return wrapping_add(a, b);
+  }
+};
 
-constexpr OpDef binary(std::string_view name, std::string_view doc, std::string_view types,
-                       BlockChoice block, Gradient gradient,
-                       RowList<std::string_view, 4> samples = {"float[2,3] float[3]"}) {
-  return {.name = name,
-          .doc = doc,
-          .inputs = {{"x", "T"}, {"y", "T"}},
-          .outputs = {{"z", "T"}},
-          .attrs = {{"T", types}},
-          .shape = broadcast_shape,
-          .block = block,
-          .gradient = gradient,
-          .samples = samples};
+struct Sub {
+  template <class D, class V>
+  static HWY_INLINE V many(D, V a, V b) {
+    return hn::Sub(a, b);
+  }
+  template <class T>
+  static HWY_INLINE T one(T a, T b) {
+    return wrapping_subtract(a, b);
+  }
+};
+
+struct Mul {
+  template <class D, class V>
+  static HWY_INLINE V many(D, V a, V b) {
+    return hn::Mul(a, b);
+  }
+  template <class T>
+  static HWY_INLINE T one(T a, T b) {
+    return wrapping_multiply(a, b);
+  }
+};
+
+struct Maximum {
+  template <class D, class V>
+  static HWY_INLINE V many(D, V a, V b) {
+    return hn::IfThenElse(hn::Or(hn::Gt(a, b), hn::IsNaN(a)), a, b);
+  }
+  template <class T>
+  static HWY_INLINE T one(T a, T b) {
+    return a > b ? a : b;
+  }
+};
+
+struct Minimum {
+  template <class D, class V>
+  static HWY_INLINE V many(D, V a, V b) {
+    return hn::IfThenElse(hn::Or(hn::Lt(a, b), hn::IsNaN(a)), a, b);
+  }
+  template <class T>
+  static HWY_INLINE T one(T a, T b) {
+    return a < b ? a : b;
+  }
+};
+
+struct SquaredDifference {
+  template <class D, class V>
+  static HWY_INLINE V many(D, V a, V b) {
+    const V difference = hn::Sub(a, b);
+    return hn::Mul(difference, difference);
+  }
+  template <class T>
+  static HWY_INLINE T one(T a, T b) {
+    const T difference = Sub::one(a, b);
+    return Mul::one(difference, difference);
+  }
+};
+
+template <class T>
+T whole_power(T base, T exponent) {
+  if constexpr (std::is_signed_v<T>)
+    if (exponent < 0)
+      throw invalid_argument("a whole number to the negative power {}: cast to a real type first",
+                             int64_t{exponent});
+  T product = 1;
+  for (; exponent != 0; exponent = static_cast<T>(exponent / 2)) {
+    if (exponent % 2 != 0) product = wrapping_multiply(product, base);
+    base = wrapping_multiply(base, base);
+  }
+  return product;
 }
 
-Values pair(std::pair<Output, Output> grads) { return {grads.first, grads.second}; }
+struct Pow {
+  static constexpr bool kScalar = true;
+  template <class T>
+  static HWY_INLINE T one(T a, T b) {
+    if constexpr (std::is_floating_point_v<T>)
+      return b == 2 ? a * a : std::pow(a, b);
+    else
+      return whole_power(a, b);
+  }
+};
 
-Values none(GradContext&) { return {{}, {}}; }
+}  // namespace
+}  // namespace HWY_NAMESPACE
+}  // namespace capstan
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace capstan {
+namespace {
 
 Values add_gradient(GradContext& g) {
   Output x = g.x(0), y = g.x(1), dy = g.dy(0);
@@ -58,25 +147,6 @@ Values mul_gradient(GradContext& g) {
   Output gx = g.op("Mul", {dy, y});
   Output gy = g.op("Mul", {x, dy});
   return pair(reduce_to_inputs(g.graph(), x, y, gx, gy));
-}
-
-Values divided(GradContext& g, std::string_view name) {
-  Output x = g.x(0), y = g.x(1);
-  auto divide = [&](Output a, Output b) { return g.op("RealDiv", {a, b}, {}, name); };
-  Output gx = divide(g.dy(0), y);
-  Output quotient = divide(neg(g.graph(), x), y);
-  Output gy = mul(g.graph(), g.dy(0), divide(quotient, y));
-  return pair(reduce_to_inputs(g.graph(), x, y, gx, gy));
-}
-
-Values div_gradient(GradContext& g) { return divided(g, "truediv"); }
-Values real_div_gradient(GradContext& g) { return divided(g, "RealDiv"); }
-
-Values floor_mod_gradient(GradContext& g) {
-  Output x = g.x(0), y = g.x(1);
-  Output whole = g.op("FloorDiv", {x, y});
-  Output gy = mul(g.graph(), g.dy(0), neg(g.graph(), whole));
-  return pair(reduce_to_inputs(g.graph(), x, y, g.dy(0), gy));
 }
 
 Values pow_gradient(GradContext& g) {
@@ -119,65 +189,27 @@ Values squared_difference_gradient(GradContext& g) {
   return pair(reduce_to_inputs(graph, x, y, gx, gy));
 }
 
-constexpr OpDef kAdd =
-    binary("Add", "x + y, element by element.", kNumberTypes, add_block, add_gradient);
-constexpr OpDef kAddV2 =
-    binary("AddV2", "x + y, element by element.", kNumberTypes, add_block, add_gradient);
-constexpr OpDef kSub =
-    binary("Sub", "x - y, element by element.", kNumberTypes, sub_block, sub_gradient);
-constexpr OpDef kMul =
-    binary("Mul", "x * y, element by element.", kNumberTypes, mul_block, mul_gradient);
-constexpr OpDef kDiv = binary("Div", "x / y; whole numbers are cut towards zero.", kNumberTypes,
-                              div_block, div_gradient, {"float[2,3] float[3](0.5,2)"});
-constexpr OpDef kRealDiv = binary("RealDiv", "x / y of real numbers.", kNumberTypes, div_block,
-                                  real_div_gradient, {"float[2,3] float[3](0.5,2)"})
-                               .in_python("realdiv");
-constexpr OpDef kTruncateDiv =
-    binary("TruncateDiv", "x / y, cut towards zero.", kNumberTypes, truncate_div_block, none,
-           {"int32[2,3]{7,-7,8,-8,9,1} int32[]{3}"})
-        .in_python("truncatediv");
-constexpr OpDef kFloorDiv =
-    binary("FloorDiv", "x / y, rounded down.", kNumberTypes, floor_div_block, none,
-           {"float[2,3] float[3](0.5,2)", "int32[4]{7,-7,8,-8} int32[]{3}"})
-        .in_python("floor_div");
-constexpr OpDef kFloorMod = binary(
-    "FloorMod", "What FloorDiv leaves; it has the sign of y.", kNumberTypes, floor_mod_block,
-    floor_mod_gradient, {"float[2,3](2.1,2.4) float[3](0.8,0.9)", "int32[3]{7,-7,8} int32[]{3}"});
-constexpr OpDef kMod = binary("Mod", "What cutting division leaves; it has the sign of x.",
-                              "type:int32|int64|float|double", truncate_mod_block, nullptr,
-                              {"int32[3]{7,-7,8} int32[]{3}"});
-// Zero where the divisor is.
-struct DivNoNanFormula {
-  template <class T>
-  static T of(T x, T y) {
-    return y == T(0) ? T(0) : x / y;
-  }
-};
-
-Values div_no_nan_gradient(GradContext& g) {
-  Output x = g.x(0), y = g.x(1);
-  auto divide = [&](Output a, Output b) { return g.op("DivNoNan", {a, b}, {}, "div_no_nan"); };
-  Output gx = divide(g.dy(0), y);
-  Output quotient = divide(neg(g.graph(), x), y);
-  Output gy = mul(g.graph(), g.dy(0), divide(quotient, y));
-  return pair(reduce_to_inputs(g.graph(), x, y, gx, gy));
-}
-
-constexpr OpDef kDivNoNan =
-    binary("DivNoNan", "x / y, or 0 where y is 0.", kRealTypes, plain_binary_block<DivNoNanFormula>,
-           div_no_nan_gradient, {"float[2,3] float[3](0.5,2)"})
-        .in_python("div_no_nan");
+constexpr OpDef kAdd = binary("Add", "x + y, element by element.", kNumberTypes,
+                              CAPSTAN_BLOCK(number_2, Add), add_gradient);
+constexpr OpDef kAddV2 = binary("AddV2", "x + y, element by element.", kNumberTypes,
+                                CAPSTAN_BLOCK(number_2, Add), add_gradient);
+constexpr OpDef kSub = binary("Sub", "x - y, element by element.", kNumberTypes,
+                              CAPSTAN_BLOCK(number_2, Sub), sub_gradient);
+constexpr OpDef kMul = binary("Mul", "x * y, element by element.", kNumberTypes,
+                              CAPSTAN_BLOCK(number_2, Mul), mul_gradient);
 constexpr OpDef kMaximum = binary("Maximum", "The larger of x and y, element by element.",
-                                  kNumberTypes, maximum_block, maximum_gradient)
+                                  kNumberTypes, CAPSTAN_BLOCK(number_2, Maximum), maximum_gradient)
                                .in_python("maximum math.maximum");
 constexpr OpDef kMinimum = binary("Minimum", "The smaller of x and y, element by element.",
-                                  kNumberTypes, minimum_block, minimum_gradient)
+                                  kNumberTypes, CAPSTAN_BLOCK(number_2, Minimum), minimum_gradient)
                                .in_python("minimum math.minimum");
-constexpr OpDef kPow = binary("Pow", "x to the power y, element by element.", kSignedTypes,
-                              pow_block, pow_gradient, {"float[2,3](0.5,2) float[3]"});
+constexpr OpDef kPow =
+    binary("Pow", "x to the power y, element by element.", kSignedTypes,
+           CAPSTAN_BLOCK(number_2, Pow), pow_gradient, {"float[2,3](0.5,2) float[3]"});
 constexpr OpDef kSquaredDifference =
     binary("SquaredDifference", "(x - y) squared, element by element.",
-           "type:float|double|int32|int64", squared_difference_block, squared_difference_gradient)
+           "type:float|double|int32|int64", CAPSTAN_BLOCK(number_2, SquaredDifference),
+           squared_difference_gradient)
         .in_python("squared_difference math.squared_difference");
 
 // Adds two at a time, tile by tile, so that the sum stays in the cache.
@@ -226,13 +258,13 @@ constexpr OpDef kAddN = {
 };
 
 constexpr const OpDef* kRows[] = {
-    &kAdd,         &kAddV2,    &kSub,      &kMul,      &kDiv,
-    &kRealDiv,     &kDivNoNan, &kFloorDiv, &kFloorMod, &kMod,
-    &kTruncateDiv, &kMaximum,  &kMinimum,  &kPow,      &kSquaredDifference,
-    &kAddN};
+    &kAdd, &kAddV2, &kSub, &kMul, &kMaximum, &kMinimum, &kPow, &kSquaredDifference, &kAddN};
 
 }  // namespace
+
+BlockFn add_block(DType type, Isa isa) { return kAdd.block(type, isa); }
 
 OpFamily arithmetic_ops() { return kRows; }
 
 }  // namespace capstan
+#endif

@@ -23,6 +23,7 @@ constexpr OpDef forwarding(std::string_view name, std::string_view doc) {
           .kernel = hand_on,
           .gradient = same_gradient,
           .forwards = true,
+          .moves = true,
           .samples = {"float[2,3]", "string[2]{a,b}"}};
 }
 
@@ -46,9 +47,15 @@ constexpr OpDef kConst = {
       return std::make_shared<Tensor>(node.attrs().get<Tensor>("value"));
     },
     .no_gradient = true,
+    .constant = true,
+    .foretold = true,
 };
 
-constexpr OpDef kIdentity = forwarding("Identity", "The input itself.");
+constexpr OpDef kIdentity = [] {
+  OpDef row = forwarding("Identity", "The input itself.");
+  row.foretold = true;
+  return row;
+}();
 constexpr OpDef kSnapshot = [] {
   OpDef row = forwarding("Snapshot", "The input itself.");
   row.gradient = nullptr;
@@ -58,6 +65,7 @@ constexpr OpDef kStopGradient = [] {
   OpDef row = forwarding("StopGradient", "The input itself; no gradient passes.");
   row.gradient = nullptr;
   row.no_gradient = true;
+  row.foretold = true;
   return row;
 }();
 
@@ -194,6 +202,7 @@ constexpr OpDef kReshape = {
     .kernel = reshape_kernel,
     .gradient = reshape_gradient,
     .forwards = true,
+    .moves = true,
     .samples = {"float[2,3] int32[2]{3,-1}", "string[2]{a,b} int64[2]{1,2}"},
 };
 
@@ -232,6 +241,7 @@ constexpr OpDef kExpandDims = {
       return {reshaped_like_input(g), {}};
     },
     .forwards = true,
+    .moves = true,
     .samples = {"float[2,3] int32[]{1}", "string[2]{a,b} int32[]{-1}"},
 };
 
@@ -275,6 +285,7 @@ constexpr OpDef kSqueeze = {
     },
     .gradient = [](GradContext& g) -> Values { return {reshaped_like_input(g)}; },
     .forwards = true,
+    .moves = true,
     .samples = {"float[2,1,3]", "float[2,1,3,1] squeeze_dims=[1]"},
 };
 
@@ -297,6 +308,8 @@ constexpr OpDef kShape = {
     .shape = [](ShapeContext& c) { c.out(0, vector_of_rank(c.in(0))); },
     .kernel = [](KernelContext& c) { write_shape(c, 0); },
     .no_gradient = true,
+    .from_shapes = true,
+    .foretold = true,
     .samples = {"float[2,3]", "string[2]{a,b} out_type=int64"},
 };
 
@@ -316,6 +329,7 @@ constexpr OpDef kShapeN = {
           for (int i = 0; i < c.inputs(); ++i) write_shape(c, i);
         },
     .no_gradient = true,
+    .from_shapes = true,
     .samples = {"float[2,3] float[4]"},
 };
 
@@ -328,6 +342,8 @@ constexpr OpDef kSize = {
     .shape = scalar_shape,
     .kernel = [](KernelContext& c) { set_int(c.out(0, Shape{}), 0, c.in(0).size()); },
     .no_gradient = true,
+    .from_shapes = true,
+    .foretold = true,
     .samples = {"float[2,3]"},
 };
 
@@ -340,6 +356,8 @@ constexpr OpDef kRank = {
     .shape = scalar_shape,
     .kernel = [](KernelContext& c) { set_int(c.out(0, Shape{}), 0, c.in(0).shape().rank()); },
     .no_gradient = true,
+    .from_shapes = true,
+    .foretold = true,
     .samples = {"float[2,3]"},
 };
 

@@ -11,10 +11,6 @@ using ::testing::HasSubstr;
 
 class Bounds : public RowTest {
  protected:
-  Bounds()
-      : RowTest({arithmetic_ops(), array_ops(), control_ops(), move_ops(), io_ops(), queue_ops(),
-                 state_ops(), summary_ops(), index_ops()}) {}
-
   std::string refusal(std::string_view op, const std::vector<Arg>& args, AttrMap attrs = {}) {
     return message_of([&] { node(op, args, std::move(attrs), "row"); });
   }

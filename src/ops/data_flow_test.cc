@@ -12,12 +12,7 @@
 namespace capstan {
 namespace {
 
-class DataFlow : public RowTest {
- protected:
-  DataFlow()
-      : RowTest({queue_ops(), accumulator_ops(), random_ops(), summary_ops(), io_ops(),
-                 control_ops(), state_ops()}) {}
-};
+class DataFlow : public RowTest {};
 
 const std::vector<DType> kInt64s = {DType::kInt64};
 

@@ -1,9 +1,11 @@
 #pragma once
 
-// The rows of src/ops, one list per file (or group of files). catalog.cc joins them.
+// The rows of src/ops: <file>.cc hands out its own as `OpFamily <file>_ops()`, and that is all it
+// takes for the catalog to have them.
 
 #include <array>
 #include <span>
+#include <vector>
 
 #include "graph/op_def.h"
 
@@ -19,26 +21,7 @@ constexpr std::array<const OpDef*, N> row_pointers(const std::array<OpDef, N>& r
   return pointers;
 }
 
-OpFamily accumulator_ops();
-OpFamily arithmetic_ops();
-OpFamily array_ops();
-OpFamily comparison_ops();
-OpFamily control_ops();
-OpFamily fill_ops();
-OpFamily index_ops();
-OpFamily io_ops();
-OpFamily math_ops();
-OpFamily matmul_ops();
-OpFamily move_ops();
-OpFamily nn_ops();
-OpFamily queue_ops();
-OpFamily random_ops();
-OpFamily reduction_ops();
-OpFamily slice_ops();
-OpFamily softmax_ops();
-OpFamily special_ops();
-OpFamily state_ops();
-OpFamily summary_ops();
-OpFamily training_ops();
+// Those of all files, in the order of their names; generated (cmake/families.cmake).
+std::vector<OpFamily> op_families();
 
 }  // namespace capstan

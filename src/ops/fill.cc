@@ -51,6 +51,7 @@ constexpr OpDef kFill = {
     .gradient = [](GradContext& g) -> Values {
       return {{}, reduce_sum(g.graph(), g.dy(0))};
     },
+    .foretold = true,
     .samples = {"int32[2]{2,3} float[]", "int32[1]{2} string[]{a}"},
 };
 
@@ -160,6 +161,7 @@ constexpr OpDef kRange = {
       }));
     },
     .no_gradient = true,
+    .foretold = true,
     .samples = {"int32[]{3} int32[]{18} int32[]{4}", "float[]{1} float[]{0} float[]{-0.25}"},
 };
 

@@ -3,11 +3,11 @@
 #include <algorithm>
 
 #include "graph/shape_context.h"
-#include "kernel/blocks.h"
 #include "kernel/context.h"
-#include "kernel/gemm.h"
-#include "kernel/reduce.h"
-#include "kernel/wrapping.h"
+#include "math/gemm.h"
+#include "math/reduce.h"
+#include "math/wrapping.h"
+#include "ops/blocks.h"
 #include "ops/broadcast.h"
 #include "ops/families.h"
 #include "ops/grad_nodes.h"

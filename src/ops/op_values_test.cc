@@ -10,10 +10,10 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "base/isa.h"
 #include "base/memory_files.h"
 #include "graph/graph.h"
 #include "kernel/context.h"
-#include "kernel/isa.h"
 #include "ops/catalog.h"
 #include "ops/sample.h"
 #include "source_dir.h"

@@ -8,7 +8,7 @@
 #include "base/random.h"
 #include "graph/shape_context.h"
 #include "kernel/context.h"
-#include "kernel/philox.h"
+#include "math/philox.h"
 #include "ops/families.h"
 #include "ops/types.h"
 #include "ops/window.h"

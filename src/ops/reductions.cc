@@ -5,8 +5,8 @@
 
 #include "graph/shape_context.h"
 #include "kernel/context.h"
-#include "kernel/reduce.h"
-#include "kernel/wrapping.h"
+#include "math/reduce.h"
+#include "math/wrapping.h"
 #include "ops/families.h"
 #include "ops/grad_nodes.h"
 #include "ops/reduce_axes.h"
@@ -456,6 +456,6 @@ constexpr const OpDef* kRows[] = {&kSum, &kMean, &kProd,   &kMax,    &kMin,
 
 }  // namespace
 
-OpFamily reduction_ops() { return kRows; }
+OpFamily reductions_ops() { return kRows; }
 
 }  // namespace capstan

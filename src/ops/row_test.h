@@ -10,17 +10,15 @@
 #include <vector>
 
 #include "base/files.h"
+#include "base/isa.h"
 #include "graph/graph.h"
 #include "kernel/context.h"
-#include "kernel/isa.h"
-#include "ops/families.h"
+#include "ops/catalog.h"
 
 namespace capstan {
 
 class RowTest : public testing::Test {
  protected:
-  explicit RowTest(std::initializer_list<OpFamily> families) : catalog_(joined(families)) {}
-
   struct Arg {
     Arg(Tensor value) : value(std::move(value)) {}                              // NOLINT
     Arg(std::shared_ptr<Variable> variable) : variable(std::move(variable)) {}  // NOLINT
@@ -81,15 +79,8 @@ class RowTest : public testing::Test {
     return "nothing was thrown";
   }
 
-  static std::vector<const OpDef*> joined(std::initializer_list<OpFamily> families) {
-    std::vector<const OpDef*> rows;
-    for (OpFamily family : families) rows.insert(rows.end(), family.begin(), family.end());
-    return rows;
-  }
-
-  Catalog catalog_;
   Output handle_;
-  Graph graph{catalog_};
+  Graph graph{standard_catalog()};
   TaskState task{"/job:localhost/task:0", 1, posix_files(), best_isa()};
   SessionState session;
   Cancellation cancellation;

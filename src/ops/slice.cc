@@ -80,6 +80,7 @@ constexpr OpDef kSlice = {
     .shape = slice_shape,
     .kernel = slice_kernel,
     .gradient = slice_gradient,
+    .moves = true,
     .samples = {"float[4,3] int32[2]{1,0} int32[2]{2,-1}",
                 "string[3]{a,b,c} int64[1]{1} int64[1]{2}"},
 };
@@ -365,6 +366,7 @@ constexpr OpDef kStridedSlice = {
         },
     .prepare = prepare_strided,
     .gradient = strided_slice_gradient,
+    .moves = true,
     .samples =
         {"float[4,3] int32[2]{1,0} int32[2]{4,3} int32[2]{2,1}",
          "float[4,3,2] int32[2]{-1,0} int32[2]{0,1} int32[2]{-1,1} shrink_axis_mask=2 end_mask=1",

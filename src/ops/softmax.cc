@@ -6,7 +6,7 @@
 
 #include "graph/shape_context.h"
 #include "kernel/context.h"
-#include "kernel/softmax.h"
+#include "math/softmax.h"
 #include "ops/families.h"
 #include "ops/grad_nodes.h"
 #include "ops/types.h"

@@ -5,7 +5,7 @@
 
 #include "graph/shape_context.h"
 #include "kernel/context.h"
-#include "kernel/wrapping.h"
+#include "math/wrapping.h"
 #include "ops/families.h"
 #include "ops/types.h"
 #include "ops/window.h"

@@ -5,10 +5,7 @@
 namespace capstan {
 namespace {
 
-class State : public RowTest {
- protected:
-  State() : RowTest({state_ops(), control_ops()}) {}
-};
+class State : public RowTest {};
 
 TEST_F(State, AssignInitializesAndThenKeepsTheShape) {
   auto w = task.variables.get("", "w", DType::kFloat);

@@ -7,10 +7,10 @@
 #include <memory>
 #include <vector>
 
+#include "base/isa.h"
 #include "base/memory_files.h"
 #include "graph/graph.h"
 #include "kernel/context.h"
-#include "kernel/isa.h"
 
 namespace capstan {
 

@@ -11,7 +11,7 @@ constexpr int64_t kSize = 11;  // whole vectors and a rest, for every instructio
 
 class Training : public RowTest {
  protected:
-  Training() : RowTest({state_ops(), training_ops(), control_ops()}) {
+  Training() {
     for (int64_t i = 0; i < kSize; ++i) {
       start.data<float>()[i] = float(0.1 * double(i) - 0.3);
       grad.data<float>()[i] = float(double(i * 7 % 5 - 2) * 0.25 + 0.01 * double(i));

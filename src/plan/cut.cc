@@ -256,13 +256,4 @@ class Cutter {
 
 Plan cut(const StepGraph& step, const Catalog& catalog) { return Cutter(step, catalog).run(); }
 
-Plan make_plan(const Graph& graph, const PlanRequest& request, const Placement& placement) {
-  StepGraph step = prune(graph, request);
-  drop_idle(step);
-  resolve_reads(step);
-  place(step, placement);
-  assign_levels(step);
-  return cut(step, graph.catalog());
-}
-
 }  // namespace capstan

@@ -68,7 +68,7 @@ bool is_declaration(const Node& node) {
   if (!node.inputs().empty() || node.outputs() != 1) return false;
   if (node.def().variable) return true;
   if (!node.control_inputs().empty()) return false;
-  if (node.op() == "Const") {
+  if (node.def().constant) {
     constexpr size_t kLargest = 64 << 10;
     return node.attrs().get<Tensor>("value").bytes() <= kLargest;
   }

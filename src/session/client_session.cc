@@ -101,8 +101,9 @@ void ClientSession::open() {
   }
 }
 
-RunResult ClientSession::run(const Executable& executable, std::span<const Tensor> feeds,
-                             Deadline deadline) {
+RunResult ClientSession::run(Executable& executable, std::span<const Tensor> feeds,
+                             const RunOptions& options) {
+  const Deadline deadline = deadline_of(options);
   open();
   RemoteStep step(tasks_, deadline);
   Message message;
@@ -129,6 +130,10 @@ void ClientSession::close() {
   tasks_.close();
   std::lock_guard lock(mutex_);
   home_.reset();
+}
+
+std::unique_ptr<SessionBackend> make_client_session(Graph& graph, const SessionOptions& options) {
+  return std::make_unique<ClientSession>(graph, options);
 }
 
 }  // namespace capstan

@@ -13,23 +13,23 @@
 #include <vector>
 
 #include "cluster/remote.h"
-#include "session/executable.h"
-#include "session/session.h"
+#include "session/session_backend.h"
 
 namespace capstan {
 
 // Thread-safe. Nothing is sent before the first run.
-class ClientSession {
+class ClientSession : public SessionBackend {
  public:
   ClientSession(const Graph& graph, const SessionOptions& options);
-  ~ClientSession();
+  ~ClientSession() override;
 
   // Reads the graph, and never waits: what is new in it goes out with the next run.
-  std::shared_ptr<Executable> prepare(const PlanRequest& request);
-  RunResult run(const Executable& executable, std::span<const Tensor> feeds, Deadline deadline);
-  void reset(const std::vector<std::string>& containers);
-  void close();
-  uint64_t calls() const { return tasks_.calls(); }
+  std::shared_ptr<Executable> prepare(const PlanRequest& request) override;
+  RunResult run(Executable& executable, std::span<const Tensor> feeds,
+                const RunOptions& options) override;
+  void reset(const std::vector<std::string>& containers) override;
+  void close() override;
+  uint64_t remote_calls() const override { return tasks_.calls(); }
 
  private:
   RemoteOptions remote_options();

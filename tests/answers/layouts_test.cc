@@ -4,9 +4,9 @@
 #include <gtest/gtest.h>
 
 #include "answers/random_graph.h"
+#include "base/isa.h"
 #include "base/memory_files.h"
 #include "exec/layout.h"
-#include "kernel/isa.h"
 
 namespace capstan {
 namespace {
@@ -18,7 +18,7 @@ size_t end_of(const Value& v) {
 // Whether `result` is made where `operand` was, element by element.
 bool in_place(const Layout& layout, const Value& operand, const Value& result) {
   return operand.last == result.first && operand.first < result.first &&
-         layout.steps[size_t(result.first)].kind == Step::Kind::kChain &&
+         layout.actions[size_t(result.first)].kind == Action::Kind::kChain &&
          operand.offset == result.offset && operand.shape == result.shape &&
          operand.dtype == result.dtype;
 }

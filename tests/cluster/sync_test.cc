@@ -10,7 +10,7 @@
 #include "build/device_setter.h"
 #include "build/operators.h"
 #include "cluster/test_cluster.h"
-#include "train/supervisor.h"
+#include "train/monitored_session.h"
 
 namespace capstan {
 namespace {
@@ -59,11 +59,11 @@ struct Model {
   }
 
   // Adds the sync part and says how to supervise it.
-  SupervisorOptions synchronise(const SyncReplicasOptions& options, bool is_chief,
-                                int64_t tokens = -1) {
+  MonitoredSessionOptions synchronise(const SyncReplicasOptions& options, bool is_chief,
+                                      int64_t tokens = -1) {
     Output globals[] = {step.ref, w.ref, b.ref};
     sync = apply_gradients_in_sync(graph, *optimizer, options, gradients, step, globals);
-    SupervisorOptions out;
+    MonitoredSessionOptions out;
     out.is_chief = is_chief;
     out.variables = {step, w, b};
     out.global_step = step;
@@ -127,7 +127,7 @@ TEST_P(Sync, ThreeWorkersGiveTheWeightsOfOneProcessWithTheCombinedBatch) {
   for (int r = 0; r < kWorkers; ++r) {
     workers.emplace_back([&, r] {
       Model m(2, r);
-      SupervisorOptions supervisor = m.synchronise(options, r == 0, 0);
+      MonitoredSessionOptions supervisor = m.synchronise(options, r == 0, 0);
       supervisor.session = cluster.session_on("worker", r);
       MonitoredSession session(m.graph, supervisor);
       for (int s = 0; s < kSteps; ++s) {
@@ -150,7 +150,7 @@ TEST_P(Sync, OneWorkerServesTwoAggregates) {
   options.replicas_to_aggregate = 2;
   options.total_replicas = 2;
   Model m(1, 0);
-  SupervisorOptions supervisor = m.synchronise(options, true);
+  MonitoredSessionOptions supervisor = m.synchronise(options, true);
   supervisor.session = cluster.session_on("worker", 0);
   MonitoredSession session(m.graph, supervisor);
   for (int s = 0; s < 10; ++s)

@@ -4,13 +4,13 @@
 
 #include <optional>
 
+#include "base/isa.h"
 #include "base/memory_files.h"
 #include "exec/program.h"
 #include "fuzz/drawn_row.h"
 #include "graph/gradients.h"
 #include "graph/shape_context.h"
 #include "kernel/context.h"
-#include "kernel/isa.h"
 #include "ops/catalog.h"
 #include "plan/plan.h"
 
