@@ -51,6 +51,7 @@ if(MOLD)
   add_link_options(-fuse-ld=mold)
 endif()
 
+find_package(Python 3.9 COMPONENTS Interpreter REQUIRED)  # for what tools/ makes of the rows
 find_package(Threads REQUIRED)
 find_package(fmt REQUIRED)
 find_package(Protobuf REQUIRED)

@@ -78,6 +78,20 @@ function(capstan_op_families)
   target_sources(ops PRIVATE ${out})
 endfunction()
 
+# What C++ has of the rows of src/build: build/composites.h, build/optimizers.h, and the lists of rows.
+function(capstan_builders)
+  file(GLOB rows CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/build/*.cc)
+  set(tool ${CMAKE_SOURCE_DIR}/tools/make_builders.py)
+  set(out ${CMAKE_BINARY_DIR}/made/build)
+  file(MAKE_DIRECTORY ${out})
+  add_custom_command(
+    OUTPUT ${out}/composites.h ${out}/optimizers.h ${out}/families.cc
+    COMMAND ${Python_EXECUTABLE} ${tool} ${CMAKE_SOURCE_DIR}/src/build ${out}
+    DEPENDS ${tool} ${rows} VERBATIM)
+  target_sources(build PRIVATE ${out}/composites.h ${out}/optimizers.h ${out}/families.cc)
+  target_include_directories(build PUBLIC ${CMAKE_BINARY_DIR}/made)
+endfunction()
+
 # Compiled once, used by every test: gmock alone costs a second per file.
 function(capstan_test_headers)
   file(GENERATE OUTPUT ${CMAKE_BINARY_DIR}/test_headers.cc CONTENT "int main() {}\n")

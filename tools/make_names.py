@@ -1,7 +1,7 @@
 """Makes the table by which names of TensorFlow are found: capstan/_names.py, when Capstan is built.
 
 Reads, without importing anything: the declarations of capstan/core/public.py in the sources of the
-package, what the rows in src/ops say of their Python functions, and "// Names: tf.…" above the
+package, what the rows in src/ops and src/build say of their Python functions, and "// Names: tf.…" above the
 messages of proto/. Two places that declare one name are an error.
 
     make_names.py <repository> out/_names.py
@@ -20,6 +20,7 @@ Made by tools/make_names.py from what the sources say.
 TABLE = {
 '''
 ROW = re.compile(r'(?:\.python = |in_python\()((?:"[^"]*"\s*)+)')
+CLASS = re.compile(r'\.python_class = ((?:"[^"]*"\s*)+)')
 MESSAGE = re.compile(r"^// Names: (.+)\n(?://.*\n)*message (\w+)", re.M)
 
 
@@ -83,11 +84,26 @@ def differences_in(package):
     }
 
 
-def rows_in(ops):
-    for path in sorted(ops.glob("*.cc")):
-        for literals in ROW.findall(path.read_text(encoding="utf-8")):
-            text = "".join(re.findall(r'"([^"]*)"', literals))
-            yield from ((name, f"core.derived:{name}") for name in text.partition("(")[0].split())
+def texts_in(folder, pattern):
+    """What the rows of a folder of src say in a field, as one text each."""
+    for path in sorted(folder.glob("*.cc")):
+        if path.name.endswith("_test.cc"):
+            continue
+        for literals in pattern.findall(path.read_text(encoding="utf-8")):
+            yield "".join(re.findall(r'"([^"]*)"', literals))
+
+
+def rows_in(folder, where):
+    """The functions of rows; `where` is the module that derives them."""
+    for text in texts_in(folder, ROW):
+        yield from ((name, f"{where}:{name}") for name in text.partition("(")[0].split())
+
+
+def classes_in(folder):
+    """The optimizers, whose classes are made from rows."""
+    for text in texts_in(folder, CLASS):
+        for name in text.partition("(")[0].split():
+            yield name, f"train.optimizers:{name.rpartition('.')[2]}"
 
 
 def messages_in(protos):
@@ -117,7 +133,13 @@ def text_of(table):
 
 def names_of(root):
     """{module of TensorFlow: {name: where}} of a repository."""
-    sources = declared_in(root / "python" / "capstan"), rows_in(root / "src" / "ops"), messages_in(root / "proto")
+    sources = (
+        declared_in(root / "python" / "capstan"),
+        rows_in(root / "src" / "ops", "core.derived"),
+        rows_in(root / "src" / "build", "ops.composites"),
+        classes_in(root / "src" / "build"),
+        messages_in(root / "proto"),
+    )
     return table_of(pair for pairs in sources for pair in pairs)
 
 

@@ -1,17 +1,12 @@
-// The engine's composites, called from Python: `def(m, "dropout", &dropout)`. Arguments are
-// converted by their C++ types; the graph is that of the first tensor among them.
+// The rows of src/build, called from Python: `build("dropout", x, rate, ...)`. Arguments are taken
+// by the kinds of the C++ function's parameters; the graph is that of the first tensor among them.
 
 #include <nanobind/stl/optional.h>
-#include <nanobind/stl/string_view.h>
+#include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include "build.h"
-#include "build/clip.h"
-#include "build/losses.h"
-#include "build/moving_average.h"
-#include "build/nn.h"
-#include "build/operators.h"
-#include "build/rates.h"
+#include "build/composite.h"
 #include "convert.h"
 #include "handles.h"
 
@@ -24,56 +19,79 @@ Hyper hyper_of(nb::handle value) {
 
 namespace {
 
-// What Python passes for a parameter, and what the engine makes of it.
+// How an argument of a kind is taken from Python.
 template <class T>
-struct Parameter {
-  using Python = T;
-  static T take(T value) { return value; }
+struct Taken {
+  static T take(nb::handle value) { return nb::cast<T>(value); }
 };
 
-template <class T, T (*convert)(nb::handle)>
-struct Converted {
-  using Python = nb::handle;
-  static T take(nb::handle value) { return convert(value); }
-};
-
-Output output_or_none(nb::handle value) { return value.is_none() ? Output{} : output_of(value); }
-
-std::vector<Output> outputs_or_none(nb::handle values) {
+template <>
+Graph* Taken<Graph*>::take(nb::handle value) {
+  return &graph_handle(value).graph;
+}
+template <>
+Output Taken<Output>::take(nb::handle value) {
+  return value.is_none() ? Output{} : output_of(value);
+}
+template <>
+std::vector<Output> Taken<std::vector<Output>>::take(nb::handle values) {
   std::vector<Output> outputs;
-  for (nb::handle value : nb::iter(values)) outputs.push_back(output_or_none(value));
+  for (nb::handle value : nb::iter(values)) outputs.push_back(Taken<Output>::take(value));
   return outputs;
 }
-
-ShapeArgument shape_argument(nb::handle value) {
+template <>
+Hyper Taken<Hyper>::take(nb::handle value) {
+  return hyper_of(value);
+}
+template <>
+DType Taken<DType>::take(nb::handle value) {
+  return dtype_from_python(value);
+}
+template <>
+Shape Taken<Shape>::take(nb::handle value) {
+  return shape_from_python(value);
+}
+template <>
+ShapeArgument Taken<ShapeArgument>::take(nb::handle value) {
   if (value.is_none()) return {};
   if (nb::isinstance<TensorHandle>(value)) return output_of(value);
   return shape_from_python(value);
 }
+template <>
+Reduction Taken<Reduction>::take(nb::handle value) {
+  return reduction_called(nb::cast<std::string>(value));
+}
+template <>
+VariableRef Taken<VariableRef>::take(nb::handle value) {
+  return variable_of(value);
+}
 
-Reduction reduction_from_python(nb::handle value) { return Reduction(nb::cast<int>(value)); }
+template <size_t... i>
+Argument taken(uint8_t kind, nb::handle value, std::index_sequence<i...>) {
+  using Take = Argument (*)(nb::handle);
+  static constexpr Take kTakes[] = {[](nb::handle given) -> Argument {
+    return Argument(std::in_place_index<i>,
+                    Taken<std::variant_alternative_t<i, Argument>>::take(given));
+  }...};
+  return kTakes[kind](value);
+}
 
-template <>
-struct Parameter<Output> : Converted<Output, output_or_none> {};
-template <>
-struct Parameter<std::span<const Output>> : Converted<std::vector<Output>, outputs_or_none> {};
-template <>
-struct Parameter<Hyper> : Converted<Hyper, hyper_of> {};
-template <>
-struct Parameter<ShapeArgument> : Converted<ShapeArgument, shape_argument> {};
-template <>
-struct Parameter<Shape> : Converted<Shape, shape_from_python> {};
-template <>
-struct Parameter<DType> : Converted<DType, dtype_from_python> {};
-template <>
-struct Parameter<Reduction> : Converted<Reduction, reduction_from_python> {};
-template <>
-struct Parameter<VariableRef> : Converted<VariableRef, variable_of> {};
-template <>
-struct Parameter<Graph> {
-  using Python = nb::handle;
-  static Graph& take(nb::handle graph) { return graph_handle(graph).graph; }
-};
+constexpr auto kKinds = std::make_index_sequence<std::variant_size_v<Argument>>{};
+constexpr const char* kKindNames[] = {"graph", "tensor", "tensors", "number", "float",
+                                      "bool",  "int",    "text",    "type",   "shape",
+                                      "sizes", "axes",   "seed",    "reduction",
+                                      "variable"};
+static_assert(std::size(kKindNames) == std::variant_size_v<Argument>);
+
+Argument checked(const std::string& name, uint8_t kind, nb::handle value) {
+  try {
+    return taken(kind, value, kKinds);
+  } catch (const nb::cast_error&) {
+    std::string given = nb::cast<std::string>(nb::repr(value));
+    throw nb::type_error(
+        fmt::format("{} is no {}, which {} takes here", given, kKindNames[kind], name).c_str());
+  }
+}
 
 // The graph of an argument, where it has one.
 nb::handle graph_of(nb::handle value) {
@@ -90,116 +108,60 @@ nb::handle graph_of(nb::handle value) {
   return {};
 }
 
-template <class T>
-nb::handle graph_of(const T&) {
+nb::handle graph_among(const nb::args& arguments) {
+  for (nb::handle argument : arguments) {
+    if (nb::handle graph = graph_of(argument)) return graph;
+  }
   return {};
 }
 
-nb::object to_python(nb::handle graph, Output made) { return tensor_object(graph, made); }
-nb::object to_python(nb::handle graph, Node& made) { return operation_object(graph, made); }
-nb::object to_python(nb::handle graph, const std::vector<Output>& made) {
-  nb::list list;
-  for (const Output& output : made) list.append(tensor_or_none(graph, output));
-  return list;
+struct ToPython {
+  nb::object operator()(Output made) const { return tensor_object(graph, made); }
+  nb::object operator()(Node* made) const { return operation_object(graph, *made); }
+  nb::object operator()(const std::vector<Output>& made) const {
+    nb::list list;
+    for (const Output& output : made) list.append(tensor_or_none(graph, output));
+    return list;
+  }
+  nb::handle graph;
+};
+
+nb::object build(const std::string& name, const nb::args& given) {
+  const Builder& made = composite_called(name).build;
+  if (given.size() != made.kinds.size()) {
+    throw internal_error("{} takes {} arguments, not {}", name, made.kinds.size(), given.size());
+  }
+  std::vector<Argument> arguments;
+  for (size_t i = 0; i < given.size(); ++i) {
+    arguments.push_back(checked(name, made.kinds[i], given[i]));
+  }
+  return std::visit(ToPython{graph_among(given)}, made.call(arguments));
 }
 
-template <class>
-auto may_be_none() {
-  return nb::arg().none();
+nb::str text(std::string_view value) { return nb::str(value.data(), value.size()); }
+
+// (name, names and parameters, doc, scope, order, constants, kinds)
+nb::tuple composite_row(const std::string& name) {
+  const CompositeDef& row = composite_called(name);
+  nb::list kinds;
+  for (uint8_t kind : row.build.kinds) kinds.append(nb::str(kKindNames[kind]));
+  return nb::make_tuple(text(row.name), text(row.python), text(row.doc), text(row.scope),
+                        text(row.order), text(row.constants), kinds);
 }
 
-template <class Result, class... Args>
-void def(nb::module_& m, const char* name, Result (*make)(Args...)) {
-  auto call = [make](typename Parameter<std::remove_cvref_t<Args>>::Python... args) {
-    nb::handle graph;
-    (void)((graph = graph_of(args)) || ...);
-    return to_python(graph, make(Parameter<std::remove_cvref_t<Args>>::take(args)...));
-  };
-  m.def(name, call, may_be_none<Args>()...);
-}
-
-nb::object make_variance_scaling(nb::handle graph, nb::handle shape, nb::handle dtype, double scale,
-                                 std::string_view mode, std::string_view distribution, Seed seed,
-                                 nb::handle whole) {
-  VarianceScaling how{scale, std::string(mode), std::string(distribution)};
-  Shape layer = shape_from_python(whole);
-  return tensor_object(graph, variance_scaling(graph_handle(graph).graph, shape_from_python(shape),
-                                               dtype_from_python(dtype), how, seed, &layer));
-}
-
-void bind_basics(nb::module_& m) {
-  using WithShape = Output (*)(Graph&, const Shape&, DType, double, std::string_view);
-  using WithTensor = Output (*)(Output, DType, double, std::string_view);
-  def(m, "filled_with", static_cast<WithShape>(filled_with));
-  def(m, "filled_with_tensor", static_cast<WithTensor>(filled_with));
-  def(m, "shape_of", &shape_of);
-  def(m, "rank_of", &rank_of);
-  def(m, "size_of", &size_of);
-  def(m, "zeros_like", &zeros_like);
-  def(m, "ones_like", &ones_like);
-  def(m, "reduce", &reduce);
-  def(m, "boolean_mask", &boolean_mask);
-  def(m, "reduce_logsumexp", &reduce_logsumexp);
-  def(m, "logical_xor", &logical_xor);
-  def(m, "saturate_cast", &saturate_cast);
-  def(m, "reversed_axes", &reversed_axes);
-}
-
-void bind_random(nb::module_& m) {
-  using Normal = Output (*)(Output, Output, Output, Seed, std::string_view);
-  using Uniform = Output (*)(Output, Output, Output, DType, Seed, std::string_view);
-  def(m, "random_normal", static_cast<Normal>(random_normal));
-  def(m, "truncated_normal", static_cast<Normal>(truncated_normal));
-  def(m, "random_uniform", static_cast<Uniform>(random_uniform));
-  m.def("variance_scaling", &make_variance_scaling, nb::arg(), nb::arg(), nb::arg(), nb::arg(),
-        nb::arg(), nb::arg(), nb::arg().none(), nb::arg());
-}
-
-void bind_nn(nb::module_& m) {
-  def(m, "softmax_cross_entropy", &softmax_cross_entropy);
-  def(m, "sparse_softmax_cross_entropy", &sparse_softmax_cross_entropy);
-  def(m, "sigmoid_cross_entropy", &sigmoid_cross_entropy);
-  def(m, "weighted_cross_entropy", &weighted_cross_entropy);
-  def(m, "xw_plus_b", &xw_plus_b);
-  def(m, "relu_layer", &relu_layer);
-  def(m, "l2_normalize", &l2_normalize);
-  def(m, "softmax_along", &softmax_along);
-  def(m, "dropout", &dropout);
-  def(m, "zero_fraction", &zero_fraction);
-}
-
-void bind_losses(nb::module_& m) {
-  def(m, "weighted_loss", &weighted_loss);
-  def(m, "mean_squared_error", &mean_squared_error);
-  def(m, "absolute_difference", &absolute_difference);
-  def(m, "log_loss", &log_loss);
-  def(m, "softmax_cross_entropy_loss", &softmax_cross_entropy_loss);
-  def(m, "sparse_softmax_cross_entropy_loss", &sparse_softmax_cross_entropy_loss);
-  def(m, "sigmoid_cross_entropy_loss", &sigmoid_cross_entropy_loss);
-}
-
-void bind_training(nb::module_& m) {
-  def(m, "clip_by_value", &clip_by_value);
-  def(m, "clip_by_norm", &clip_by_norm);
-  def(m, "global_norm", &global_norm);
-  def(m, "clip_by_global_norm", &clip_by_global_norm);
-  def(m, "exponential_decay", &exponential_decay);
-  def(m, "inverse_time_decay", &inverse_time_decay);
-  def(m, "polynomial_decay", &polynomial_decay);
-  def(m, "cosine_decay", &cosine_decay);
-  def(m, "piecewise_constant", &piecewise_constant);
-  def(m, "early_decay", &early_decay);
-  def(m, "update_moving_average", &update_moving_average);
+// {name: what its row says of its Python function}
+nb::dict composite_functions() {
+  nb::dict functions;
+  for (const CompositeDef* row : all_composites()) functions[text(row->name)] = text(row->python);
+  return functions;
 }
 
 }  // namespace
 
 void bind_composites(nb::module_& m) {
-  bind_basics(m);
-  bind_random(m);
-  bind_nn(m);
-  bind_losses(m);
-  bind_training(m);
+  m.def("build", &build);
+  m.def("composite_row", &composite_row);
+  m.def("composite_functions", &composite_functions);
 }
 
 }  // namespace capstan

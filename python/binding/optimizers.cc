@@ -5,7 +5,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "build.h"
-#include "build/optimizer.h"
+#include "build/optimizer_row.h"
 #include "handles.h"
 
 namespace capstan {
@@ -115,6 +115,29 @@ nb::object finish_all(Optimizer& optimizer, nb::handle graph, nb::handle updates
   return operation_object(graph, *optimizer.finish(graph_handle(graph).graph, nodes, name));
 }
 
+Setting setting_of(nb::handle value) {
+  if (nb::isinstance<nb::bool_>(value)) return nb::cast<bool>(value);
+  if (nb::isinstance<nb::str>(value)) return nb::cast<std::string>(value);
+  return hyper_of(value);
+}
+
+std::unique_ptr<Optimizer> made_by_row(const std::string& row, nb::list given) {
+  std::vector<Setting> settings;
+  for (nb::handle value : given) settings.push_back(setting_of(value));
+  return make_optimizer(row, std::move(settings));
+}
+
+nb::str text(std::string_view value) { return nb::str(value.data(), value.size()); }
+
+// {row: (names and parameters of its class, doc)}
+nb::dict optimizer_classes() {
+  nb::dict classes;
+  for (const OptimizerDef* row : all_optimizers()) {
+    classes[text(row->name)] = nb::make_tuple(text(row->python_class), text(row->doc));
+  }
+  return classes;
+}
+
 void bind_steps(nb::class_<Optimizer>& optimizer) {
   optimizer
       .def("create_slots",
@@ -139,21 +162,8 @@ void bind_optimizers(nb::module_& m) {
   bind_steps(optimizer);
   nb::class_<PythonOptimizer, Optimizer>(m, "PythonOptimizer")
       .def(nb::init<nb::handle, std::string, bool>());
-  m.def("gradient_descent", [](nb::handle rate, bool lock, std::string name) {
-    return gradient_descent(hyper_of(rate), lock, std::move(name));
-  });
-  m.def("momentum",
-        [](nb::handle rate, nb::handle momentum_, bool lock, std::string name, bool nesterov) {
-          return momentum(hyper_of(rate), hyper_of(momentum_), lock, std::move(name), nesterov);
-        });
-  m.def("adagrad", [](nb::handle rate, double initial, bool lock, std::string name) {
-    return adagrad(hyper_of(rate), initial, lock, std::move(name));
-  });
-  m.def("adam", [](nb::handle rate, nb::handle beta1, nb::handle beta2, nb::handle epsilon,
-                   bool lock, std::string name) {
-    return adam(hyper_of(rate), hyper_of(beta1), hyper_of(beta2), hyper_of(epsilon), lock,
-                std::move(name));
-  });
+  m.def("make_optimizer", &made_by_row);
+  m.def("optimizer_classes", &optimizer_classes);
   m.def("compute_gradients", &compute, nb::arg(), nb::arg(), nb::arg(), nb::arg().none(), nb::arg(),
         nb::arg(), nb::arg());
   m.def("apply_gradients", &apply, nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg().none(),

@@ -1,5 +1,6 @@
 """What the engine's composites compute, against the formulas written in numpy."""
 
+import inspect
 import math
 
 import numpy as np
@@ -359,3 +360,27 @@ def test_a_saver_may_restore_into_another_shape_of_as_many_elements(tmp_path):
         v = tf.Variable(tf.zeros([6]), name="v")
         tf.train.Saver(reshape=True).restore(session, path)
         assert list(session.run(v)) == [1, 2, 3, 4, 5, 6]
+
+
+def test_functions_of_rows_show_tensorflows_parameters_and_what_they_do():
+    shown = str(inspect.signature(tf.losses.log_loss))
+    assert shown.startswith("(labels, predictions, weights=1.0, epsilon=1e-07, scope=None, ")
+    assert "cross entropy" in inspect.getdoc(tf.losses.log_loss)
+    assert tf.losses.log_loss.__name__ == "log_loss"
+    assert tf.zero_fraction is tf.nn.zero_fraction
+
+
+def test_arguments_of_rows_are_checked_under_their_names():
+    with pytest.raises(TypeError, match="'x' is no seed, which random_normal takes here"):
+        tf.random_normal([2], seed="x")
+    with pytest.raises(ValueError, match="Argument 'labels' is None: a tensor is needed"):
+        tf.losses.mean_squared_error(None, [1.0])
+    with pytest.raises(ValueError, match="'mean' is no reduction of losses"):
+        tf.losses.mean_squared_error([1.0], [1.0], reduction="mean")
+    with pytest.raises(ValueError, match="Cannot specify both 'dim' and 'axis'"):
+        tf.nn.l2_normalize([1.0], axis=0, dim=0)
+
+
+def test_a_loss_may_stay_out_of_every_collection():
+    tf.losses.mean_squared_error([1.0], [2.0], loss_collection=None)
+    assert tf.losses.get_losses() == []

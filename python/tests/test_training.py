@@ -1,5 +1,8 @@
 """Models train in one process; optimizers of the program's own meet the engine."""
 
+import inspect
+import pickle
+
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -95,6 +98,29 @@ def test_one_step_of_ours_can_be_overridden():
         sess.run(tf.global_variables_initializer())
         sess.run(train)
         assert sess.run(v).tolist() == [9.5]
+
+
+class Unprepared(tf.train.GradientDescentOptimizer):
+    def _prepare(self):
+        pass
+
+
+def test_a_step_that_is_overridden_without_its_base_is_told_so():
+    v = tf.Variable([10.0])
+    with pytest.raises(Exception, match="'learning_rate' was not prepared"):
+        Unprepared(0.5).minimize(tf.reduce_sum(v * v))
+
+
+def test_classes_of_optimizers_are_real_ones():
+    kind = tf.train.AdamOptimizer
+    assert str(inspect.signature(kind)).startswith("(learning_rate=0.001, beta1=0.9, beta2=0.999, ")
+    assert inspect.getdoc(kind).startswith("Steps of about learning_rate")
+    assert pickle.loads(pickle.dumps(kind)) is kind and issubclass(kind, tf.train.Optimizer)
+    assert kind(0.5, epsilon=1.0)._lr == 0.5
+    with pytest.raises(TypeError, match="missing 1 required positional argument: 'momentum'"):
+        tf.train.MomentumOptimizer(0.1)
+    with pytest.raises(ValueError, match="initial_accumulator_value must be positive: 0"):
+        tf.train.AdagradOptimizer(0.1, initial_accumulator_value=0)
 
 
 def test_slots_are_variables_of_the_graph():

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "build/composite.h"
+
 namespace capstan {
 namespace {
 
@@ -285,5 +287,26 @@ Output report_uninitialized(Graph& g, std::span<const Output> references, std::s
     names.data<std::string>()[i] = references[i].node->name();
   return boolean_mask(g.constant(std::move(names)), mask);
 }
+
+namespace {
+
+using WithShape = Output (*)(Graph&, const Shape&, DType, double, std::string_view);
+using WithTensor = Output (*)(Output, DType, double, std::string_view);
+
+constexpr CompositeDef kRows[] = {
+    {.name = "filled_with", .build = builder<static_cast<WithShape>(filled_with)>},
+    {.name = "filled_with_tensor", .build = builder<static_cast<WithTensor>(filled_with)>},
+    {.name = "shape_of", .build = builder<shape_of>},
+    {.name = "rank_of", .build = builder<rank_of>},
+    {.name = "size_of", .build = builder<size_of>},
+    {.name = "zeros_like", .build = builder<zeros_like>},
+    {.name = "ones_like", .build = builder<ones_like>},
+    {.name = "reduce", .build = builder<reduce>},
+    {.name = "boolean_mask", .build = builder<boolean_mask>},
+};
+
+}  // namespace
+
+CompositeFamily basic_composites() { return kRows; }
 
 }  // namespace capstan

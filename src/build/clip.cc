@@ -1,5 +1,6 @@
-#include "build/clip.h"
+// Values and gradients kept within bounds.
 
+#include "build/composites.h"
 #include "build/operators.h"
 
 namespace capstan {
@@ -57,5 +58,35 @@ std::vector<Output> clip_by_global_norm(std::span<const Output> tensors, const H
   }
   return clipped;
 }
+
+namespace {
+
+constexpr CompositeDef kRows[] = {
+    {.name = "clip_by_value",
+     .python = "clip_by_value (t, clip_value_min: type of t, clip_value_max: type of t, name=None)",
+     .doc = "Each element, or the bound that it is beyond.",
+     .scope = "clip_by_value",
+     .build = builder<clip_by_value>},
+    {.name = "clip_by_norm",
+     .python = "clip_by_norm (t, clip_norm: type of t, axes=None, name=None)",
+     .doc = "Scaled down to a length of clip_norm, along these axes, where it is longer.",
+     .scope = "clip_by_norm",
+     .build = builder<clip_by_norm>},
+    {.name = "global_norm",
+     .python = "global_norm (t_list, name=None)",
+     .doc = "The length of all tensors together. None (a variable without a gradient) does not "
+            "count.",
+     .scope = "global_norm",
+     .build = builder<global_norm>},
+    {.name = "clip_by_global_norm",
+     .python = "(t_list, clip_norm, norm, name=None)",
+     .doc = "All scaled down together where `norm`, their global norm, is over clip_norm.",
+     .scope = "clip_by_global_norm",
+     .build = builder<clip_by_global_norm>},
+};
+
+}  // namespace
+
+CompositeFamily clip_composites() { return kRows; }
 
 }  // namespace capstan

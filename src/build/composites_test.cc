@@ -3,11 +3,10 @@
 
 #include <gtest/gtest.h>
 
-#include "build/losses.h"
+#include "build/composites.h"
 #include "build/moving_average.h"
-#include "build/nn.h"
 #include "build/operators.h"
-#include "build/rates.h"
+#include "build/random.h"
 #include "ops/catalog.h"
 
 namespace capstan {

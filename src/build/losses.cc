@@ -1,6 +1,7 @@
-#include "build/losses.h"
+// Losses that are weighted and averaged, as tf.losses builds them. Weights are a number, or a
+// tensor of the losses' rank with dimensions of theirs or 1.
 
-#include "build/nn.h"
+#include "build/composites.h"
 #include "build/operators.h"
 
 namespace capstan {
@@ -200,5 +201,74 @@ Output sigmoid_cross_entropy_loss(Output labels, Output logits, const Hyper& wei
   Output each = sigmoid_cross_entropy(logits, labels, "xentropy");
   return weighted_loss(each, weights, reduction, made.self);
 }
+
+namespace {
+
+constexpr CompositeDef kRows[] = {
+    {.name = "weighted_loss",
+     .python = "losses.compute_weighted_loss (losses, weights=1.0, scope=None, "
+               "loss_collection: collection='losses', reduction='weighted_sum_by_nonzero_weights')",
+     .doc = "Losses times weights, made one number as the reduction says.",
+     .scope = "weighted_loss",
+     .constants = "losses=Const",
+     .build = builder<weighted_loss>},
+    {.name = "mean_squared_error",
+     .python = "losses.mean_squared_error (labels: float32, predictions: float32, weights=1.0, "
+               "scope=None, loss_collection: collection='losses', "
+               "reduction='weighted_sum_by_nonzero_weights')",
+     .doc = "The squares of what labels and predictions differ by.",
+     .scope = "mean_squared_error",
+     .order = "predictions labels",
+     .build = builder<mean_squared_error>},
+    {.name = "absolute_difference",
+     .python = "losses.absolute_difference (labels: float32, predictions: float32, weights=1.0, "
+               "scope=None, loss_collection: collection='losses', "
+               "reduction='weighted_sum_by_nonzero_weights')",
+     .doc = "What labels and predictions differ by, without sign.",
+     .scope = "absolute_difference",
+     .order = "predictions labels",
+     .build = builder<absolute_difference>},
+    {.name = "log_loss",
+     .python = "losses.log_loss (labels: float32, predictions: float32, weights=1.0, "
+               "epsilon=1e-7, scope=None, loss_collection: collection='losses', "
+               "reduction='weighted_sum_by_nonzero_weights')",
+     .doc = "The cross entropy of labels and probabilities; epsilon keeps logarithms finite.",
+     .scope = "log_loss",
+     .order = "predictions labels",
+     .build = builder<log_loss>},
+    {.name = "softmax_cross_entropy_loss",
+     .python = "losses.softmax_cross_entropy (onehot_labels, logits, weights=1.0, "
+               "label_smoothing=0, scope=None, loss_collection: collection='losses', "
+               "reduction='weighted_sum_by_nonzero_weights')",
+     .doc = "The cross entropy of rows of probabilities and the softmax of logits. Smoothing moves "
+            "labels towards an equal share of all classes.",
+     .scope = "softmax_cross_entropy_loss",
+     .order = "logits onehot_labels",
+     .constants = "logits=Const onehot_labels=Const",
+     .build = builder<softmax_cross_entropy_loss>},
+    {.name = "sparse_softmax_cross_entropy_loss",
+     .python = "losses.sparse_softmax_cross_entropy (labels, logits, weights=1.0, scope=None, "
+               "loss_collection: collection='losses', "
+               "reduction='weighted_sum_by_nonzero_weights')",
+     .doc = "The cross entropy of the numbers of classes and the softmax of logits.",
+     .scope = "sparse_softmax_cross_entropy_loss",
+     .order = "logits labels",
+     .constants = "logits=Const labels=Const",
+     .build = builder<sparse_softmax_cross_entropy_loss>},
+    {.name = "sigmoid_cross_entropy_loss",
+     .python = "losses.sigmoid_cross_entropy (multi_class_labels, logits, weights=1.0, "
+               "label_smoothing=0, scope=None, loss_collection: collection='losses', "
+               "reduction='weighted_sum_by_nonzero_weights')",
+     .doc = "The cross entropy of labels and the sigmoid of logits, element by element. Smoothing "
+            "moves labels towards 1/2.",
+     .scope = "sigmoid_cross_entropy_loss",
+     .order = "logits multi_class_labels",
+     .constants = "logits=Const multi_class_labels=Const",
+     .build = builder<sigmoid_cross_entropy_loss>},
+};
+
+}  // namespace
+
+CompositeFamily loss_composites() { return kRows; }
 
 }  // namespace capstan

@@ -1,5 +1,6 @@
 #include "build/moving_average.h"
 
+#include "build/composite.h"
 #include "build/operators.h"
 
 namespace capstan {
@@ -34,5 +35,16 @@ MovingAverages moving_averages(Graph& graph, std::span<const VariableRef> variab
   made.update = &group(graph, updates, scope.self);
   return made;
 }
+
+namespace {
+
+constexpr CompositeDef kRows[] = {
+    {.name = "early_decay", .build = builder<early_decay>},
+    {.name = "update_moving_average", .build = builder<update_moving_average>},
+};
+
+}  // namespace
+
+CompositeFamily average_composites() { return kRows; }
 
 }  // namespace capstan

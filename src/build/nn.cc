@@ -1,6 +1,8 @@
-#include "build/nn.h"
+// Cross entropies, dropout and small layers, each as TensorFlow builds it.
 
+#include "build/composites.h"
 #include "build/operators.h"
+#include "build/random.h"
 
 namespace capstan {
 namespace {
@@ -225,5 +227,67 @@ Output zero_fraction(Output x, std::string_view name) {
   Output total = cast_to(size_of(x), DType::kFloat);
   return binary("Sub", 1.0, reduce("Sum", present) / total, "fraction");
 }
+
+namespace {
+
+constexpr CompositeDef kRows[] = {
+    {.name = "softmax_cross_entropy",
+     .python = "(logits, labels, name=None)",
+     .doc = "The loss of each row; labels are rows of probabilities. No gradient goes to the "
+            "labels where they are stopped before.",
+     .scope = "softmax_cross_entropy_with_logits",
+     .build = builder<softmax_cross_entropy>},
+    {.name = "sparse_softmax_cross_entropy",
+     .python = "(logits, labels, name=None)",
+     .doc = "The loss of each row; labels are the numbers of classes.",
+     .scope = "SparseSoftmaxCrossEntropyWithLogits",
+     .build = builder<sparse_softmax_cross_entropy>},
+    {.name = "sigmoid_cross_entropy",
+     .python = "(logits, labels, name=None)",
+     .doc = "The loss of each element, without large exponentials.",
+     .scope = "logistic_loss",
+     .build = builder<sigmoid_cross_entropy>},
+    {.name = "weighted_cross_entropy",
+     .python = "(logits, labels, pos_weight, name=None)",
+     .doc = "The same, with errors at positive labels counted `weight` times.",
+     .scope = "logistic_loss",
+     .build = builder<weighted_cross_entropy>},
+    {.name = "xw_plus_b",
+     .python = "nn.xw_plus_b (x, weights, biases, name=None)",
+     .doc = "x * weights + biases, of matrices.",
+     .scope = "xw_plus_b",
+     .build = builder<xw_plus_b>},
+    {.name = "relu_layer",
+     .python = "nn.relu_layer (x, weights, biases, name=None)",
+     .doc = "relu(x * weights + biases), of matrices.",
+     .scope = "relu_layer",
+     .build = builder<relu_layer>},
+    {.name = "l2_normalize",
+     .python = "nn.l2_normalize (x, axis=None, epsilon=1e-12, name=None, dim: for axis=None)",
+     .doc = "x over its length along these axes.",
+     .scope = "l2_normalize",
+     .build = builder<l2_normalize>},
+    {.name = "softmax_along",
+     .python = "(op, logits, axis, name=None)",
+     .doc = "Softmax or LogSoftmax along an axis that is not the last.",
+     .scope = "transpose",
+     .build = builder<softmax_along>},
+    {.name = "dropout",
+     .python = "(x, rate, noise_shape=None, seed=None, name=None)",
+     .doc = "Each element is 0 with probability `rate`, and else scaled by 1 / (1 - rate). "
+            "Elements for which `noise` (a shape; x's own without it) has one item share their "
+            "fate.",
+     .scope = "dropout",
+     .build = builder<dropout>},
+    {.name = "zero_fraction",
+     .python = "zero_fraction nn.zero_fraction math.zero_fraction (value, name=None)",
+     .doc = "How many of the elements are 0, as a part of all.",
+     .scope = "zero_fraction",
+     .build = builder<zero_fraction>},
+};
+
+}  // namespace
+
+CompositeFamily nn_composites() { return kRows; }
 
 }  // namespace capstan

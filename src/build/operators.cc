@@ -4,6 +4,8 @@
 #include <limits>
 #include <utility>
 
+#include "build/composites.h"
+
 namespace capstan {
 namespace {
 
@@ -181,5 +183,28 @@ Output reversed_axes(Output x) {
   Output delta = g.constant(Tensor::scalar<int32_t>(-1), full + "/delta/");
   return g.add("Range", {last, limit, delta}, {}, full + "/");
 }
+
+namespace {
+
+constexpr CompositeDef kRows[] = {
+    {.name = "reduce_logsumexp",
+     .python = "reduce_logsumexp math.reduce_logsumexp (input_tensor, axis=None, keepdims=None, "
+               "name=None, reduction_indices: for axis=None, keep_dims: for keepdims=None)",
+     .doc = "log(sum(exp(x))) without large exponentials.",
+     .scope = "ReduceLogSumExp",
+     .constants = "input_tensor=Const",
+     .build = builder<reduce_logsumexp>},
+    {.name = "saturate_cast",
+     .python = "saturate_cast (value, dtype, name=None)",
+     .doc = "What does not fit into the type becomes its smallest or largest number.",
+     .scope = "saturate_cast",
+     .build = builder<saturate_cast>},
+    {.name = "logical_xor", .build = builder<logical_xor>},
+    {.name = "reversed_axes", .build = builder<reversed_axes>},
+};
+
+}  // namespace
+
+CompositeFamily operator_composites() { return kRows; }
 
 }  // namespace capstan

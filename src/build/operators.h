@@ -52,12 +52,7 @@ Output transpose(Output x, const std::vector<int64_t>& order);
 Output gather(Output x, Output indices);
 Output reduce_sum(Output x, const Axes& axes = {});
 Output reduce_mean(Output x, const Axes& axes = {});
-// log(sum(exp(x))) without large exponentials.
-Output reduce_logsumexp(Output x, const Axes& axes = {}, bool keep_dims = false,
-                        std::string_view name = "ReduceLogSumExp");
 Output logical_xor(Output a, Output b, std::string_view name = "LogicalXor");
-// What does not fit into the type becomes its smallest or largest number.
-Output saturate_cast(Output x, DType dtype, std::string_view name = "saturate_cast");
 // The axes of x from the last to the first.
 Output reversed_axes(Output x);
 

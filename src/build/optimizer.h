@@ -1,10 +1,10 @@
 #pragma once
 
-// Optimizers: what makes update nodes out of a loss. Those of ours and those that a program writes
-// in Python go through the same interface, so that SyncReplicas and the rest treat them alike.
+// Optimizers: what makes update nodes out of a loss. Those of ours (rows, see optimizer_row.h) and
+// those that a program writes in Python go through the same interface, so that SyncReplicas and the
+// rest treat them alike.
 
 #include <map>
-#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -78,15 +78,5 @@ Node& apply_gradients(Graph& graph, Optimizer& optimizer,
 Node& minimize(Graph& graph, Optimizer& optimizer, Output loss,
                std::span<const VariableRef> variables, const VariableRef* global_step = nullptr,
                const ComputeOptions& options = {}, std::string_view name = {});
-
-std::unique_ptr<Optimizer> gradient_descent(Hyper learning_rate, bool use_locking = false,
-                                            std::string name = "GradientDescent");
-std::unique_ptr<Optimizer> momentum(Hyper learning_rate, Hyper momentum, bool use_locking = false,
-                                    std::string name = "Momentum", bool use_nesterov = false);
-std::unique_ptr<Optimizer> adagrad(Hyper learning_rate, double initial_accumulator = 0.1,
-                                   bool use_locking = false, std::string name = "Adagrad");
-std::unique_ptr<Optimizer> adam(Hyper learning_rate = 0.001, Hyper beta1 = 0.9, Hyper beta2 = 0.999,
-                                Hyper epsilon = 1e-8, bool use_locking = false,
-                                std::string name = "Adam");
 
 }  // namespace capstan

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "build/composites.h"
 #include "build/operators.h"
 
 namespace capstan {
@@ -19,14 +20,14 @@ Output draw(std::string_view op, Output shape, DType dtype, Seed seed) {
   return shape.graph().add(op, {shape}, std::move(attrs));
 }
 
-Output scaled(std::string_view op, Output shape, Output mean, Output stddev, Seed seed,
+Output scaled(std::string_view op, Output shape, Output mean, Output stddev, DType dtype, Seed seed,
               std::string_view name) {
   Composite made(shape.graph(), name);
-  Output raw = draw(op, shape, mean.dtype(), seed);
+  Output raw = draw(op, shape, dtype, seed);
   return binary("AddV2", raw * stddev, mean, made.self);
 }
 
-using Normal = Output (*)(Output, Output, Output, Seed, std::string_view);
+using Normal = Output (*)(Output, Output, Output, DType, Seed, std::string_view);
 
 Output normal_of(Normal make, std::string_view name, Graph& g, const Shape& shape, DType dtype,
                  double stddev, double mean, Seed seed) {
@@ -34,7 +35,7 @@ Output normal_of(Normal make, std::string_view name, Graph& g, const Shape& shap
   Output dims = g.constant(int_vector(shape.dims()), "shape");
   Output mu = g.constant(scalar_of(dtype, mean), "mean");
   Output sigma = g.constant(scalar_of(dtype, stddev), "stddev");
-  return make(dims, mu, sigma, seed, made.self);
+  return make(dims, mu, sigma, dtype, seed, made.self);
 }
 
 Output uniform_of(Graph& g, const Shape& shape, DType dtype, double low, double high, Seed seed) {
@@ -67,13 +68,14 @@ double count_of(const std::string& mode, const Shape& shape) {
 
 }  // namespace
 
-Output random_normal(Output shape, Output mean, Output stddev, Seed seed, std::string_view name) {
-  return scaled("RandomStandardNormal", shape, mean, stddev, seed, name);
+Output random_normal(Output shape, Output mean, Output stddev, DType dtype, Seed seed,
+                     std::string_view name) {
+  return scaled("RandomStandardNormal", shape, mean, stddev, dtype, seed, name);
 }
 
-Output truncated_normal(Output shape, Output mean, Output stddev, Seed seed,
+Output truncated_normal(Output shape, Output mean, Output stddev, DType dtype, Seed seed,
                         std::string_view name) {
-  return scaled("TruncatedNormal", shape, mean, stddev, seed, name);
+  return scaled("TruncatedNormal", shape, mean, stddev, dtype, seed, name);
 }
 
 Output random_uniform(Output shape, Output low, Output high, DType dtype, Seed seed,
@@ -132,5 +134,39 @@ Output glorot_uniform(Graph& graph, const Shape& shape, Seed seed) {
 Output glorot_normal(Graph& graph, const Shape& shape, Seed seed) {
   return variance_scaling(graph, shape, DType::kFloat, {1, "fan_avg", "truncated_normal"}, seed);
 }
+
+namespace {
+
+using Uniform = Output (*)(Output, Output, Output, DType, Seed, std::string_view);
+
+Output part_of_layer(Graph& graph, const Shape& shape, DType dtype, double scale,
+                     std::string_view mode, std::string_view distribution, Seed seed,
+                     const Shape& whole) {
+  VarianceScaling how{scale, std::string(mode), std::string(distribution)};
+  return variance_scaling(graph, shape, dtype, how, seed, &whole);
+}
+
+constexpr CompositeDef kRows[] = {
+    {.name = "random_normal",
+     .python = "random_normal random.normal (shape: sizes, mean: as dtype=0.0, "
+               "stddev: as dtype=1.0, dtype=float32, seed=None, name=None)",
+     .doc = "mean + stddev * a standard normal.",
+     .scope = "random_normal",
+     .order = "dtype shape mean stddev",
+     .build = builder<kNormal>},
+    {.name = "truncated_normal",
+     .python = "truncated_normal random.truncated_normal (shape: sizes, mean: as dtype=0.0, "
+               "stddev: as dtype=1.0, dtype=float32, seed=None, name=None)",
+     .doc = "mean + stddev * a standard normal, within two deviations of the mean.",
+     .scope = "truncated_normal",
+     .order = "dtype shape mean stddev",
+     .build = builder<kTruncated>},
+    {.name = "random_uniform", .build = builder<static_cast<Uniform>(random_uniform)>},
+    {.name = "variance_scaling", .build = builder<part_of_layer>},
+};
+
+}  // namespace
+
+CompositeFamily random_composites() { return kRows; }
 
 }  // namespace capstan

@@ -1,26 +1,19 @@
 #pragma once
 
-// Random tensors and initial values. Seeds are TensorFlow's pair of a graph seed and an op seed.
+// Random tensors and initial values; normal ones of any shape and type are in build/composites.h.
+// Seeds are TensorFlow's pair of a graph seed and an op seed.
 
 #include <string>
 
-#include "build/basics.h"
+#include "build/composite.h"
 
 namespace capstan {
 
-using Seed = std::optional<int64_t>;
-
-// mean + stddev * a standard normal, of the type of both.
-Output random_normal(Output shape, Output mean, Output stddev, Seed seed = {},
-                     std::string_view name = "random_normal");
-// The same within two deviations of the mean.
-Output truncated_normal(Output shape, Output mean, Output stddev, Seed seed = {},
-                        std::string_view name = "truncated_normal");
 // Within [low, high). Without low: from 0; without high: up to 1. Whole numbers need both.
 Output random_uniform(Output shape, Output low, Output high, DType dtype, Seed seed = {},
                       std::string_view name = "random_uniform");
 
-// The same of floats, for formulas.
+// Of floats, for formulas.
 Output random_normal(Graph& graph, const Shape& shape, double stddev = 1, double mean = 0);
 Output truncated_normal(Graph& graph, const Shape& shape, double stddev = 1, double mean = 0);
 Output random_uniform(Graph& graph, const Shape& shape, double low, double high);

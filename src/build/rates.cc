@@ -1,7 +1,8 @@
-#include "build/rates.h"
+// Learning rates that change with the global step. All tensors are of the rate's type.
 
 #include <numbers>
 
+#include "build/composites.h"
 #include "build/operators.h"
 
 namespace capstan {
@@ -72,5 +73,59 @@ Output piecewise_constant(Output x, std::span<const Output> boundaries,
   }
   return g.add("Identity", {chosen}, {}, made.self);
 }
+
+namespace {
+
+constexpr CompositeDef kRows[] = {
+    {.name = "exponential_decay",
+     .python = "train.exponential_decay (learning_rate: floating, "
+               "global_step: type of learning_rate, decay_steps: type of learning_rate, "
+               "decay_rate: type of learning_rate, staircase=False, name=None)",
+     .doc = "learning_rate * decay_rate ^ (global_step / decay_steps); with a staircase the "
+            "exponent is rounded down.",
+     .scope = "ExponentialDecay",
+     .order = "learning_rate decay_steps decay_rate global_step",
+     .constants = "learning_rate=initial_learning_rate",
+     .build = builder<exponential_decay>},
+    {.name = "inverse_time_decay",
+     .python = "train.inverse_time_decay (learning_rate: floating, "
+               "global_step: type of learning_rate, decay_steps: type of learning_rate, "
+               "decay_rate: type of learning_rate, staircase=False, name=None)",
+     .doc = "learning_rate / (1 + decay_rate * global_step / decay_steps)",
+     .scope = "InverseTimeDecay",
+     .order = "learning_rate decay_steps decay_rate global_step",
+     .constants = "learning_rate=initial_learning_rate",
+     .build = builder<inverse_time_decay>},
+    {.name = "polynomial_decay",
+     .python = "train.polynomial_decay (learning_rate: floating, "
+               "global_step: type of learning_rate, decay_steps: type of learning_rate, "
+               "end_learning_rate: type of learning_rate=0.0001, "
+               "power: type of learning_rate=1.0, cycle=False, name=None)",
+     .doc = "From learning_rate to end_learning_rate in decay_steps, by a power of what is left; "
+            "`cycle` makes the last step later whenever it is reached.",
+     .scope = "PolynomialDecay",
+     .order = "learning_rate end_learning_rate power global_step decay_steps",
+     .constants = "learning_rate=initial_learning_rate",
+     .build = builder<polynomial_decay>},
+    {.name = "cosine_decay",
+     .python = "train.cosine_decay (learning_rate: floating, global_step: type of learning_rate, "
+               "decay_steps: type of learning_rate, alpha=0.0, name=None)",
+     .doc = "Half a cosine from learning_rate to alpha * learning_rate in decay_steps.",
+     .scope = "CosineDecay",
+     .order = "learning_rate decay_steps global_step",
+     .constants = "learning_rate=initial_learning_rate",
+     .build = builder<cosine_decay>},
+    {.name = "piecewise_constant",
+     .python = "train.piecewise_constant train.piecewise_constant_decay "
+               "(x, boundaries: type of x, values, name=None)",
+     .doc = "values[i] up to boundaries[i], the last of them beyond.",
+     .scope = "PiecewiseConstant",
+     .constants = "x=Const",
+     .build = builder<piecewise_constant>},
+};
+
+}  // namespace
+
+CompositeFamily rate_composites() { return kRows; }
 
 }  // namespace capstan

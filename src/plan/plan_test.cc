@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "build/optimizer.h"
+#include "build/optimizers.h"
 #include "ops/catalog.h"
 
 namespace capstan {

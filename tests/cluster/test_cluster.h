@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "base/random.h"
-#include "build/optimizer.h"
+#include "build/optimizers.h"
 #include "cluster/server.h"
 #include "ops/catalog.h"
 #include "session/master.h"

@@ -9,11 +9,16 @@ TOOL = Path(__file__).resolve().parents[2] / "tools" / "make_names.py"
 
 def make(root, **files):
     """The table that is made of a repository with these files, or the tool's words."""
-    for folder in ("python/capstan/ops", "src/ops", "proto"):
-        (root / folder).mkdir(parents=True)
+    paths = {
+        "python": "python/capstan/ops/a.py",
+        "row": "src/ops/a.cc",
+        "build": "src/build/a.cc",
+        "test": "src/build/a_test.cc",
+        "message": "proto/a.proto",
+    }
     for name, text in files.items():
-        path = {"python": "python/capstan/ops/a.py", "row": "src/ops/a.cc", "message": "proto/a.proto"}[name]
-        (root / path).write_text(text)
+        (root / paths[name]).parent.mkdir(parents=True, exist_ok=True)
+        (root / paths[name]).write_text(text)
     out = root / "_names.py"
     done = subprocess.run([sys.executable, TOOL, root, out], capture_output=True, text=True)
     if done.returncode:
@@ -50,6 +55,15 @@ def test_rows_and_messages_are_found(tmp_path):
         "": {"a": "core.derived:a", "b": "core.derived:b", "M": "core.protos:M"},
         "math": {"a": "core.derived:math.a"},
         "train": {"M": "core.protos:M"},
+    }
+
+
+def test_composites_and_optimizers_are_found(tmp_path):
+    build = '{.name = "a", .python = "losses.a (x, y=1)"}, {.name = "b", .python_class = "train.B (rate)"}'
+    test = '{.name = "c", .python_class = "train.C (rate)"}'
+    assert make(tmp_path, build=build, test=test) == {
+        "losses": {"a": "ops.composites:losses.a"},
+        "train": {"B": "train.optimizers:B"},
     }
 
 

@@ -5,7 +5,7 @@ import math
 from capstan.core import dtypes, graph
 from capstan.core.public import public_module
 from capstan.files.summary import scalar
-from capstan.ops import array_ops, math_ops, nn_ops, random_ops
+from capstan.ops import array_ops, composites, math_ops, nn_ops
 from capstan.ops.variables import Variable
 from capstan.train.optimizers import GradientDescentOptimizer
 
@@ -17,7 +17,8 @@ IMAGE_PIXELS = IMAGE_SIZE * IMAGE_SIZE
 
 
 def _layer(x, inputs, outputs):
-    start = random_ops.truncated_normal([inputs, outputs], stddev=1.0 / math.sqrt(float(inputs)))
+    draw = composites.function_called("truncated_normal")
+    start = draw([inputs, outputs], stddev=1.0 / math.sqrt(float(inputs)))
     weights = Variable(start, name="weights")
     biases = Variable(array_ops.zeros([outputs]), name="biases")
     return math_ops.matmul(x, weights) + biases

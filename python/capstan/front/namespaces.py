@@ -20,7 +20,7 @@ class MissingName(AttributeError):
 
 def _table(path):
     """{name: "file:attribute", or "file" for a module} of a module of TensorFlow. Functions that are
-    derived from rows are "core.derived:<public name>"."""
+    derived from rows are "core.derived:<public name>" (ops) or "ops.composites:<public name>"."""
     return _names.TABLE.get(path, {})
 
 
@@ -81,7 +81,7 @@ def _fetch(path, name):
     module, _, attribute = _table(path)[name].partition(":")
     loaded = importlib.import_module("capstan." + module)
     _give_operators()
-    if module == "core.derived":
+    if module in ("core.derived", "ops.composites"):
         return loaded.function_called(attribute)
     if attribute:
         return getattr(loaded, attribute)

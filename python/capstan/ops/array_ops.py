@@ -58,22 +58,22 @@ def _shape(input, name=None, out_type=dtypes.int32, optimize=True):
     with name_scope(name, "Shape", [input]) as scope:
         input = convert_to_tensor(input)
         if optimize:
-            return _capstan.shape_of(input, scope, out_type)
+            return _capstan.build("shape_of", input, scope, out_type)
         return apply_op("Shape", input=input, out_type=out_type, name=scope)
 
 
 @public("size")
 def size(input, name=None, out_type=None):
     with name_scope(name, "Size", [input]) as scope:
-        return _capstan.size_of(
-            convert_to_tensor(input), scope, dtypes.as_dtype(out_type or dtypes.int32)
+        return _capstan.build(
+            "size_of", convert_to_tensor(input), scope, dtypes.as_dtype(out_type or dtypes.int32)
         )
 
 
 @public("rank")
 def rank(input, name=None):
     with name_scope(name, "Rank", [input]) as scope:
-        return _capstan.rank_of(convert_to_tensor(input), scope)
+        return _capstan.build("rank_of", convert_to_tensor(input), scope)
 
 
 @public("reshape")
@@ -112,7 +112,7 @@ def transpose(a, perm=None, name="transpose", conjugate=False):
 def _reversed_axes(a):
     if a.shape.ndims is not None:
         return np.arange(a.shape.ndims - 1, -1, -1, dtype=np.int32)
-    return _capstan.reversed_axes(a)
+    return _capstan.build("reversed_axes", a)
 
 
 # --- Fills --------------------------------------------------------------------------------------
@@ -131,9 +131,9 @@ def _filled_with(value, default_name):
             if shape is None:
                 raise ValueError("%s needs a shape, not None" % default_name)
             if isinstance(shape, Tensor):
-                return _capstan.filled_with_tensor(shape, dtype, value, scope)
+                return _capstan.build("filled_with_tensor", shape, dtype, value, scope)
             graph = graphs.get_default_graph()
-            return _capstan.filled_with(graph, shape, dtype, value, scope)
+            return _capstan.build("filled_with", graph, shape, dtype, value, scope)
 
     make.__name__ = default_name
     return make
@@ -147,14 +147,14 @@ ones = public("ones")(_filled_with(1, "ones"))
 def zeros_like(tensor, dtype=None, name=None, optimize=True):
     with name_scope(name, "zeros_like", [tensor]) as scope:
         tensor = convert_to_tensor(tensor, name="tensor")
-        return _capstan.zeros_like(tensor, dtypes.as_dtype(dtype or tensor.dtype), scope)
+        return _capstan.build("zeros_like", tensor, dtypes.as_dtype(dtype or tensor.dtype), scope)
 
 
 @public("ones_like")
 def ones_like(tensor, dtype=None, name=None, optimize=True):
     with name_scope(name, "ones_like", [tensor]) as scope:
         tensor = convert_to_tensor(tensor, name="tensor")
-        return _capstan.ones_like(tensor, dtypes.as_dtype(dtype or tensor.dtype), scope)
+        return _capstan.build("ones_like", tensor, dtypes.as_dtype(dtype or tensor.dtype), scope)
 
 
 @public("one_hot")
@@ -416,4 +416,4 @@ def boolean_mask(tensor, mask, name="boolean_mask", axis=None):
     with name_scope(name, values=[tensor, mask]) as scope:
         tensor = convert_to_tensor(tensor, name="tensor")
         mask = convert_to_tensor(mask, name="mask")
-        return _capstan.boolean_mask(tensor, mask, axis or 0, scope)
+        return _capstan.build("boolean_mask", tensor, mask, axis or 0, scope)

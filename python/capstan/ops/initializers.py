@@ -4,7 +4,7 @@ from capstan import _capstan
 from capstan.core import convert, dtypes
 from capstan.core import graph as graphs
 from capstan.core.public import public
-from capstan.ops import array_ops, random_ops
+from capstan.ops import array_ops, composites, random_ops
 
 
 class Initializer:
@@ -60,19 +60,20 @@ class Constant(_Typed):
 
 @public("random_normal_initializer", "initializers.random_normal")
 class RandomNormal(_Typed):
-    _draw = staticmethod(random_ops.random_normal)
+    _draws = "random_normal"
 
     def __init__(self, mean=0.0, stddev=1.0, seed=None, dtype=dtypes.float32):
         super().__init__(dtype)
         self.mean, self.stddev, self.seed = mean, stddev, seed
 
     def __call__(self, shape, dtype=None, partition_info=None):
-        return self._draw(shape, self.mean, self.stddev, self._type(dtype), seed=self.seed)
+        draw = composites.function_called(self._draws)
+        return draw(shape, self.mean, self.stddev, self._type(dtype), seed=self.seed)
 
 
 @public("truncated_normal_initializer", "initializers.truncated_normal")
 class TruncatedNormal(RandomNormal):
-    _draw = staticmethod(random_ops.truncated_normal)
+    _draws = "truncated_normal"
 
 
 @public("random_uniform_initializer", "initializers.random_uniform")
@@ -118,7 +119,8 @@ class VarianceScaling(_Typed):
         whole = shape if partition_info is None else partition_info.full_shape
         if not self._type(dtype).is_floating:
             raise ValueError("random initial values are fractions, not %s" % self._type(dtype).name)
-        return _capstan.variance_scaling(
+        return _capstan.build(
+            "variance_scaling",
             graphs.get_default_graph(),
             shape,
             self._type(dtype),

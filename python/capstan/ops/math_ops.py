@@ -122,7 +122,7 @@ def pow(x, y, name=None):
 @public("logical_xor", "math.logical_xor")
 def logical_xor(x, y, name="LogicalXor"):
     x, y = convert_to_tensor(x, dtypes.bool), convert_to_tensor(y, dtypes.bool)
-    return _capstan.logical_xor(x, y, name)
+    return _capstan.build("logical_xor", x, y, name)
 
 
 @public("equal", "math.equal", differs="of numbers and bools")
@@ -166,13 +166,6 @@ def cast(x, dtype, name=None):
         if x.dtype is target:
             return x
         return apply_op("Cast", x=x, DstT=target, name=scope)
-
-
-@public("saturate_cast")
-def saturate_cast(value, dtype, name=None):
-    with name_scope(name, "saturate_cast", [value]) as scope:
-        value = convert_to_tensor(value, name="value")
-        return _capstan.saturate_cast(value, dtypes.as_dtype(dtype).base_dtype, scope)
 
 
 def _caster(target, default_name):
@@ -237,7 +230,7 @@ def _reduction(op_type):
             name, keep = keep, None
         if axis is None:
             x = convert_to_tensor(input_tensor, name="input")
-            return _capstan.reduce(op_type, x, None, bool(keep), name or op_type)
+            return _capstan.build("reduce", op_type, x, None, bool(keep), name or op_type)
         return apply_op(
             op_type, input=input_tensor, reduction_indices=axis, keep_dims=bool(keep), name=name
         )
@@ -253,17 +246,6 @@ reduce_min = public("reduce_min", "math.reduce_min")(_reduction("Min"))
 reduce_prod = public("reduce_prod", "math.reduce_prod")(_reduction("Prod"))
 reduce_all = public("reduce_all", "math.reduce_all")(_reduction("All"))
 reduce_any = public("reduce_any", "math.reduce_any")(_reduction("Any"))
-
-
-@public("reduce_logsumexp", "math.reduce_logsumexp")
-def reduce_logsumexp(
-    input_tensor, axis=None, keepdims=None, name=None, reduction_indices=None, keep_dims=None
-):
-    axis = _either(axis, reduction_indices, "axis", "reduction_indices")
-    keep = bool(_either(keepdims, keep_dims, "keepdims", "keep_dims"))
-    with name_scope(name, "ReduceLogSumExp", [input_tensor]) as scope:
-        x = convert_to_tensor(input_tensor)
-        return _capstan.reduce_logsumexp(x, _axis_list(axis), keep, scope)
 
 
 @public("argmax", "math.argmax")

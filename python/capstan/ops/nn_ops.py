@@ -11,22 +11,6 @@ from capstan.ops import math_ops
 from capstan.ops.array_ops import stop_gradient, transpose
 
 
-def _layer(make, default_name):
-    def layer(x, weights, biases, name=None):
-        with name_scope(name, default_name, [x, weights, biases]) as scope:
-            x = convert_to_tensor(x, name="x")
-            weights = convert_to_tensor(weights, name="weights")
-            biases = convert_to_tensor(biases, name="biases")
-            return make(x, weights, biases, scope)
-
-    layer.__name__ = default_name
-    return layer
-
-
-relu_layer = public("nn.relu_layer")(_layer(_capstan.relu_layer, "relu_layer"))
-xw_plus_b = public("nn.xw_plus_b")(_layer(_capstan.xw_plus_b, "xw_plus_b"))
-
-
 @public("nn.bias_add")
 def bias_add(value, bias, data_format=None, name=None):
     with name_scope(name, "BiasAdd", [value, bias]) as scope:
@@ -52,14 +36,6 @@ def l2_loss(t, name=None):
     return apply_op("L2Loss", t=t, name=name)
 
 
-@public("nn.l2_normalize")
-def l2_normalize(x, axis=None, epsilon=1e-12, name=None, dim=None):
-    axis = math_ops._either(axis, dim, "axis", "dim")
-    with name_scope(name, "l2_normalize", [x]) as scope:
-        x = convert_to_tensor(x, name="x")
-        return _capstan.l2_normalize(x, math_ops._axis_list(axis), epsilon, scope)
-
-
 def _over_last_axis(op_type):
     def function(logits, axis=None, name=None, dim=None):
         axis = math_ops._either(axis, dim, "axis", "dim")
@@ -67,7 +43,7 @@ def _over_last_axis(op_type):
         rank = logits.shape.ndims
         if axis in (None, -1) or (rank is not None and axis == rank - 1):
             return apply_op(op_type, logits=logits, name=name)
-        return _capstan.softmax_along(op_type, logits, axis, name or "transpose")
+        return _capstan.build("softmax_along", op_type, logits, axis, name or "transpose")
 
     return function
 
@@ -89,7 +65,7 @@ def _cross_entropy_scope(name, scope_name, logits, labels, stop, axis):
         rank = logits.shape.ndims
         if axis not in (None, -1) and (rank is None or axis != rank - 1):
             logits, labels = _axis_last(logits, axis), _axis_last(labels, axis)
-        return _capstan.softmax_cross_entropy(logits, labels, scope)
+        return _capstan.build("softmax_cross_entropy", logits, labels, scope)
 
 
 def _axis_last(x, axis):
@@ -139,7 +115,7 @@ def sparse_softmax_cross_entropy_with_logits(*positional, labels=None, logits=No
     labels, logits = _ordered(labels, logits, positional, what)
     with name_scope(name, "SparseSoftmaxCrossEntropyWithLogits", [labels, logits]) as scope:
         labels, logits = convert_to_tensor(labels), convert_to_tensor(logits)
-        return _capstan.sparse_softmax_cross_entropy(logits, labels, scope)
+        return _capstan.build("sparse_softmax_cross_entropy", logits, labels, scope)
 
 
 @public("nn.sigmoid_cross_entropy_with_logits")
@@ -153,7 +129,7 @@ def sigmoid_cross_entropy_with_logits(
         logits = convert_to_tensor(logits, name="logits")
         labels = convert_to_tensor(labels, name="labels")
         labels.shape.merge_with(logits.shape)
-        return _capstan.sigmoid_cross_entropy(logits, labels, scope)
+        return _capstan.build("sigmoid_cross_entropy", logits, labels, scope)
 
 
 @public("nn.weighted_cross_entropy_with_logits")
@@ -165,7 +141,7 @@ def weighted_cross_entropy_with_logits(
         logits = convert_to_tensor(logits, name="logits")
         labels = convert_to_tensor(labels, name="labels")
         weight = convert.number_or_tensor(pos_weight, logits.dtype)
-        return _capstan.weighted_cross_entropy(logits, labels, weight, scope)
+        return _capstan.build("weighted_cross_entropy", logits, labels, weight, scope)
 
 
 @public("nn.in_top_k", "math.in_top_k")
@@ -187,7 +163,7 @@ def dropout(x, keep_prob=None, noise_shape=None, seed=None, name=None, rate=None
         x = convert_to_tensor(x, name="x")
         rate = convert.number_or_tensor(rate, x.dtype, name="rate")
         noise = convert.static_or_tensor_shape(_noise_shape(noise_shape, x))
-        return _capstan.dropout(x, rate, noise, seed, scope)
+        return _capstan.build("dropout", x, rate, noise, seed, scope)
 
 
 def _noise_shape(given, x):
@@ -195,9 +171,3 @@ def _noise_shape(given, x):
     if not isinstance(given, (list, tuple)) or None not in given or x.shape.ndims != len(given):
         return given
     return [own if size is None else size for size, own in zip(given, x.shape.as_list())]
-
-
-@public("zero_fraction", "nn.zero_fraction", "math.zero_fraction")
-def zero_fraction(value, name=None):
-    with name_scope(name, "zero_fraction", [value]) as scope:
-        return _capstan.zero_fraction(convert_to_tensor(value, name="value"), scope)

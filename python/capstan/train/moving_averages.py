@@ -61,13 +61,13 @@ class ExponentialMovingAverage:
         if self._num_updates is None:
             return decay
         updates = math_ops.cast(self._num_updates, decay.dtype, name="num_updates")
-        return _capstan.early_decay(decay, updates)
+        return _capstan.build("early_decay", decay, updates)
 
     @staticmethod
     def _update(average, var, decay):
         with name_scope(None, "AssignMovingAvg") as scope:
             value = convert.convert_to_tensor(var)
-            return _capstan.update_moving_average(average, value, decay, scope)
+            return _capstan.build("update_moving_average", average, value, decay, scope)
 
     def average(self, var):
         return self._averages.get(self._key(var))

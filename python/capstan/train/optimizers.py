@@ -1,9 +1,12 @@
-"""tf.train.Optimizer and its kin. The steps of ours are the engine's; a subclass that overrides one
-of them, or an optimizer that a program writes, is called by the engine through the same interface.
+"""tf.train.Optimizer and its kin. The steps of ours are the engine's, which has a row for each; a
+subclass that overrides one of them, or an optimizer that a program writes, is called by the engine
+through the same interface.
 """
 
+import ast
+
 from capstan import _capstan
-from capstan.core import convert
+from capstan.core import convert, row_text
 from capstan.core import graph as graphs
 from capstan.core.elements import Tensor
 from capstan.core.graph import GraphKeys
@@ -239,15 +242,22 @@ _STEPS = ("_create_slots", "_prepare", "_apply_dense", "_finish")
 
 
 class _Ours(Optimizer):
-    """An optimizer of the engine. Its steps can be overridden one by one."""
+    """An optimizer of the engine: a row of src/build, from which its class is made. Its steps can be
+    overridden one by one."""
 
-    def _make(self):
-        """The engine's optimizer."""
-        raise NotImplementedError
+    _row, _settings = None, ()
+
+    def _start(self, use_locking, name, **settings):
+        super().__init__(use_locking, name)
+        for setting in self._settings:
+            if setting.name in settings:
+                setting.check(settings[setting.name])
+                setattr(self, setting.attribute, settings[setting.name])
 
     def _builtin(self):
         if not hasattr(self, "_builtin_object"):
-            self._builtin_object = self._make()
+            given = [setting.taken(self) for setting in self._settings]
+            self._builtin_object = _capstan.make_optimizer(self._row, given)
         return self._builtin_object
 
     def _engine(self):
@@ -257,10 +267,6 @@ class _Ours(Optimizer):
             )
             self._engine_object = super()._engine() if overridden else self._builtin()
         return self._engine_object
-
-    def _hyper(self, value):
-        value = self._call_if_callable(value)
-        return convert.convert_to_tensor(value) if convert.is_tensor(value) else float(value)
 
     def _create_slots(self, var_list):
         self._builtin().create_slots(self._graph, var_list)
@@ -275,82 +281,47 @@ class _Ours(Optimizer):
         return self._builtin().finish(self._graph, update_ops, name_scope)
 
 
-@public("train.GradientDescentOptimizer")
-class GradientDescentOptimizer(_Ours):
-    def __init__(self, learning_rate, use_locking=False, name="GradientDescent"):
-        super().__init__(use_locking, name)
-        self._learning_rate = learning_rate
+class _Setting:
+    """A parameter of an optimizer's constructor, as its row declares it."""
 
-    def _make(self):
-        return _capstan.gradient_descent(
-            self._hyper(self._learning_rate), self._use_locking, self._name
-        )
+    def __init__(self, name, how, default):
+        self.name, self.how, self.has_default = name, how, bool(default)
+        self.default = ast.literal_eval(default) if default else None
+        self.attribute = "_" + (how[len("kept as ") :] if how.startswith("kept as ") else name)
 
+    def check(self, value):
+        if self.how == "positive" and value <= 0.0:
+            raise ValueError("%s must be positive: %s" % (self.name, value))
 
-@public("train.MomentumOptimizer")
-class MomentumOptimizer(_Ours):
-    def __init__(
-        self, learning_rate, momentum, use_locking=False, name="Momentum", use_nesterov=False
-    ):
-        super().__init__(use_locking, name)
-        self._learning_rate, self._momentum, self._use_nesterov = (
-            learning_rate,
-            momentum,
-            use_nesterov,
-        )
-
-    def _make(self):
-        return _capstan.momentum(
-            self._hyper(self._learning_rate),
-            self._hyper(self._momentum),
-            self._use_locking,
-            self._name,
-            self._use_nesterov,
-        )
+    def taken(self, optimizer):
+        """What the engine gets."""
+        value = optimizer._call_if_callable(getattr(optimizer, self.attribute))
+        if isinstance(self.default, (bool, str)):
+            return type(self.default)(value)
+        return convert.convert_to_tensor(value) if convert.is_tensor(value) else float(value)
 
 
-@public("train.AdagradOptimizer")
-class AdagradOptimizer(_Ours):
-    def __init__(
-        self, learning_rate, initial_accumulator_value=0.1, use_locking=False, name="Adagrad"
-    ):
-        if initial_accumulator_value <= 0.0:
-            raise ValueError(
-                "initial_accumulator_value must be positive: %s" % initial_accumulator_value
-            )
-        super().__init__(use_locking, name)
-        self._learning_rate = learning_rate
-        self._initial_accumulator_value = initial_accumulator_value
-
-    def _make(self):
-        return _capstan.adagrad(
-            self._hyper(self._learning_rate),
-            self._initial_accumulator_value,
-            self._use_locking,
-            self._name,
-        )
+def _class_of(row, name, parameters, doc):
+    """The class of a row, whose constructor has TensorFlow's parameters and defaults."""
+    settings = [_Setting(*declared) for declared in parameters]
+    declared = ", ".join(
+        "%s=_defaults[%r]" % (s.name, s.name) if s.has_default else s.name for s in settings
+    )
+    passed = ", ".join("%s=%s" % (s.name, s.name) for s in settings)
+    code = "def __init__(self, %s):\n    self._start(%s)\n" % (declared, passed)
+    scope = {"_defaults": {s.name: s.default for s in settings}, "__name__": __name__}
+    exec(compile(code, "<row of %s>" % name, "exec"), scope)  # noqa: S102
+    scope["__init__"].__qualname__ = name + ".__init__"
+    body = {"__init__": scope["__init__"], "__doc__": doc, "__module__": __name__}
+    return type(name, (_Ours,), {**body, "_row": row, "_settings": settings})
 
 
-@public("train.AdamOptimizer")
-class AdamOptimizer(_Ours):
-    def __init__(
-        self,
-        learning_rate=0.001,
-        beta1=0.9,
-        beta2=0.999,
-        epsilon=1e-08,
-        use_locking=False,
-        name="Adam",
-    ):
-        super().__init__(use_locking, name)
-        self._lr, self._beta1, self._beta2, self._epsilon = learning_rate, beta1, beta2, epsilon
-
-    def _make(self):
-        return _capstan.adam(
-            self._hyper(self._lr),
-            self._hyper(self._beta1),
-            self._hyper(self._beta2),
-            self._hyper(self._epsilon),
-            self._use_locking,
-            self._name,
-        )
+def __getattr__(name):
+    """The class of an optimizer that is a row, made when it is first asked for."""
+    for row, (python, doc) in _capstan.optimizer_classes().items():
+        names = [full.rpartition(".")[2] for full in row_text.names_of(python)]
+        if name in names:
+            made = _class_of(row, names[0], row_text.parameters_of(python), doc)
+            # One class under all its names; another thread may have made it meanwhile.
+            return globals().setdefault(names[0], made)
+    raise AttributeError("module %r has no attribute %r" % (__name__, name))
