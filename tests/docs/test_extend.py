@@ -17,6 +17,8 @@ import make_names  # noqa: E402
 
 EXAMPLE = re.compile(r"^<!-- file: (\S+) -->\n```\w+\n(.*?)^```$", re.M | re.S)
 NAMES = {
+    "src/ops/cube.cc": ("math", "cube", "core.derived:math.cube"),
+    "src/ops/rotate.cc": ("", "rotate_rows", "core.derived:rotate_rows"),
     "src/build/fourth_power.cc": ("losses", "fourth_power", "ops.composites:losses.fourth_power"),
     "src/build/sign_descent.cc": ("train", "SignDescentOptimizer", "train.optimizers:SignDescentOptimizer"),
     "python/capstan/train/stop_below_hook.py": ("train", "StopBelowHook", "train.stop_below_hook:StopBelowHook"),
@@ -33,6 +35,10 @@ with tf.train.MonitoredSession(hooks=[tf.train.StopBelowHook(loss, 0.1)]) as ses
         session.run(train)
         steps += 1
 assert steps == 6, steps
+rotated = tf.math.cube(tf.rotate_rows(tf.constant([1.0, 2.0, 3.0])))
+with tf.Session() as session:
+    assert session.run(rotated).tolist() == [8.0, 27.0, 1.0]
+    assert session.run(tf.gradients(tf.math.cube(w.initial_value), w.initial_value)[0]).tolist() == [27.0, 12.0]
 """
 CPP = """
 #include <gtest/gtest.h>
@@ -51,6 +57,8 @@ TEST(Extend, ExamplesAreUsedFromCpp) {
   EXPECT_EQ(loss.name(), "fourth_power/value:0");
   auto optimizer = sign_descent(0.1);
   EXPECT_EQ(minimize(g, *optimizer, loss, w).name(), "SignDescent");
+  Output rows = g.constant(Tensor::of<float>({2}, {1, 2}));
+  EXPECT_EQ(g.add("Cube", {g.add("RotateRows", {rows})}).shape(), Shape{2});
 }
 """
 
@@ -96,6 +104,13 @@ def test_the_functions_that_examples_declare_are_in_the_headers(tree, tmp_path):
     assert "sign_descent(Hyper learning_rate = 0.01," in (made / "optimizers.h").read_text()
     families = (made / "families.cc").read_text()
     assert "fourth_power_composites()" in families and "sign_descent_optimizers()" in families
+
+
+def test_the_families_of_rows_that_examples_declare_are_found(tree, tmp_path):
+    out = tmp_path / "families.cc"
+    script = ROOT / "cmake" / "families.cmake"
+    subprocess.run(["cmake", f"-DFOLDER={tree}/src/ops", f"-DOUT={out}", "-P", script], check=True)
+    assert "cube_ops()" in out.read_text() and "rotate_ops()" in out.read_text()
 
 
 @pytest.mark.long
