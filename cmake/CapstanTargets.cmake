@@ -78,6 +78,16 @@ function(capstan_op_families)
   target_sources(ops PRIVATE ${out})
 endfunction()
 
+# capstan/ops.h: a C++ function per row.
+function(capstan_ops_header)
+  set(out ${CMAKE_BINARY_DIR}/made/capstan)
+  file(MAKE_DIRECTORY ${out})
+  add_executable(make_ops ${CMAKE_SOURCE_DIR}/tools/make_ops.cc)
+  target_link_libraries(make_ops PRIVATE ops)
+  add_custom_command(OUTPUT ${out}/ops.h COMMAND make_ops ${out}/ops.h DEPENDS make_ops VERBATIM)
+  add_custom_target(ops_header ALL DEPENDS ${out}/ops.h)
+endfunction()
+
 # What C++ has of the rows of src/build: build/composites.h, build/optimizers.h, and the lists of rows.
 function(capstan_builders)
   file(GLOB rows CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/build/*.cc)

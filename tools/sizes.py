@@ -1,4 +1,5 @@
-"""Prints lines per room: code, tests, longest file, and the change since a commit (--since)."""
+"""Prints lines per room: code, tests, longest file, and the change since a commit (--since); then how files and
+functions of C++ are sized."""
 
 import argparse
 import subprocess
@@ -6,6 +7,8 @@ import sys
 from collections import defaultdict
 from dataclasses import dataclass, field
 from pathlib import Path
+
+import shape_of_code
 
 ROOT = Path(__file__).resolve().parent.parent
 SUFFIXES = {".cc", ".h", ".inc", ".py", ".proto", ".js", ".html", ".css"}
@@ -30,9 +33,7 @@ def is_test(path):
 
 
 def git(*args):
-    return subprocess.run(
-        ["git", *args], cwd=ROOT, capture_output=True, text=True, check=True
-    ).stdout
+    return subprocess.run(["git", *args], cwd=ROOT, capture_output=True, text=True, check=True).stdout
 
 
 def listed_files():
@@ -81,6 +82,10 @@ def main():
     print(f"{'all':<20}{total.code:>8}{total.tests:>8}{sum(change.values()):>+8}")
     if total.longest[0] > LONGEST_ALLOWED:
         print(f"{total.longest[1]} is longer than {LONGEST_ALLOWED} lines: cut it")
+    for folder in ("src", "jobs"):
+        names = [n for n in listed_files() if n.startswith(folder + "/") and Path(n).suffix in (".cc", ".h")]
+        texts = [(ROOT / name).read_text(encoding="utf-8") for name in names]
+        print(f"{folder}: {shape_of_code.shape(texts)}")
     return 0
 
 
