@@ -48,8 +48,10 @@ std::string rate_text(double steps_per_second) {
   return steps_per_second > 0 ? fmt::format("{:.1f}", steps_per_second) : "-";
 }
 
-std::string end_of(const TaskReport& task) {
+std::string end_of(const ShelvedJob& job, const TaskReport& task) {
   if (task.state == TaskState::kFailed) return end_text(task);
+  const std::string state = job.state();
+  if (!task.done() && state == "lost") return state;  // nobody wrote down how it ended
   constexpr const char* kNames[] = {"waiting", "running", "ok", "failed", "stopped"};
   return kNames[size_t(task.state)];
 }
@@ -65,7 +67,7 @@ Row task_row(const ShelvedJob& job, const TaskReport& task, const MemoryOf& memo
   const int64_t memory = !runs ? task.peak_memory : here ? memory_of(task.pid) : 0;
   return {task.task.name(),
           task.port ? fmt::format("{}:{}", task.host, task.port) : "-",
-          end_of(task),
+          end_of(job, task),
           std::to_string(task.attempt),
           step_text(task.progress),
           loss_text(task.progress.loss),

@@ -8,6 +8,8 @@
 namespace capstan::jobs {
 namespace {
 
+using testing::AllOf;
+using testing::ContainsRegex;
 using testing::Each;
 using testing::ElementsAre;
 using testing::HasSubstr;
@@ -78,6 +80,15 @@ TEST(Status, AsksForTheMemoryOfProcessesThatAreStillTheJobs) {
   job.elsewhere = job.alive = false;
   EXPECT_THAT(status_text(job, 1010, 100, memory), Not(HasSubstr("MB")));
   EXPECT_EQ(asked.size(), 1u);
+}
+
+TEST(Status, CallsNoTaskOfALostJobRunning) {
+  ShelvedJob job = running_job();
+  job.record->state.tasks.push_back({.task = {"worker", 1}, .state = TaskState::kSucceeded});
+  job.alive = false;
+  const std::string text = status_text(job, 1010, 100, no_memory);
+  EXPECT_THAT(text, Not(HasSubstr("running")));
+  EXPECT_THAT(text, AllOf(ContainsRegex("worker/0 +- +lost"), ContainsRegex("worker/1 +- +ok")));
 }
 
 TEST(Status, InAPipeIsNotCut) {

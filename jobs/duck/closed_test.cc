@@ -148,6 +148,20 @@ TEST_F(ClosedTest, AQueryLearnsNothingOfTheMachine) {
   }
 }
 
+// A model may give any text.
+TEST_F(ClosedTest, AFunctionOfTheScriptIsNotAskedInsteadOfTheCheck) {
+  auto nothing_to_see = [](const std::vector<Tensor>& arguments) {
+    Tensor out(DType::kString, Shape{arguments[0].size()});
+    std::fill_n(out.data<std::string>(), out.size(), R"({"error":false,"statements":[{}]})");
+    return std::vector<Tensor>{out};
+  };
+  engine->add_function({"json_serialize_sql",
+                        {{"sql", DType::kString, 0}},
+                        {{"tree", DType::kString, 0}},
+                        nothing_to_see});
+  expect_refused("select getenv('HOME') as home");
+}
+
 TEST_F(ClosedTest, AnOrderTouchesOnlyTablesOfTheScript) {
   for (std::string sql : {"create table x as select * from read_csv('/etc/passwd')",
                           "insert into t select * from glob('/*')",
@@ -231,6 +245,11 @@ TEST_F(ClosedTest, BytesThatAreNoTextAreRefused) {
         std::string("select $1"), std::string("select E'\\x41'"), std::string("select ?")}) {
     EXPECT_THAT(thrown([&] { engine->query(sql, 1); }), StartsWith("InvalidArgument: ")) << sql;
   }
+}
+
+TEST_F(ClosedTest, ANumberThatNoTypeHoldsIsRefusedWithWords) {
+  EXPECT_EQ(thrown([&] { engine->query("select 1e400 as x", 1); }),
+            "InvalidArgument: a number in this SQL is too large");
 }
 
 TEST_F(ClosedTest, DeepQueriesAreRefusedNotFatal) {

@@ -9,6 +9,7 @@
 #include "base/printable.h"
 #include "jobs/duck/json_file.h"
 #include "jobs/duck/read_options.h"
+#include "jobs/script/words.h"
 
 namespace capstan::duck {
 namespace {
@@ -18,9 +19,9 @@ using script::LoadFrom;
 std::string first_lines(const std::string& text, size_t most) {
   size_t end = 0;
   for (size_t i = 0; i < most && end != text.npos; ++i) end = text.find('\n', end + (i > 0));
-  std::string out = text.substr(0, end);
+  std::string out = text.substr(0, std::min(end, text.find("Possible fixes:")));
   std::replace(out.begin(), out.end(), '\n', ' ');
-  return printable(out.substr(0, 500));
+  return printable(script::trimmed(out).substr(0, 500));
 }
 
 // The first line that ends inside quotes at the end of the file, or has another number of fields

@@ -79,6 +79,9 @@ Code code_of(const DuckError& error) {
 
 void throw_duck_error(std::string_view text) {
   DuckError error = read_duck_error(text);
+  // Settings, which are not the script's to change.
+  error.message.resize(
+      std::min(error.message.find("\n\nPossible solutions:"), error.message.size()));
   Code code = code_of(error);
   if (code == Code::kCancelled) throw cancelled("the query was interrupted");
   if (error.offset) throw script::SqlError(code, error.message, *error.offset);

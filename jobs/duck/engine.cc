@@ -61,7 +61,7 @@ class DuckEngine : public script::Engine {
     switch (order.kind) {
       case Order::Kind::kInsert: return insert(sql, order);
       case Order::Kind::kCreate: return create(sql, order);
-      case Order::Kind::kDeclare: return declare(order);
+      case Order::Kind::kDeclare: return declare(sql, order);
       case Order::Kind::kDrop:
         if (!order.lenient || tables_.has(order.table)) tables_.drop(order.table);
         return;
@@ -153,6 +153,21 @@ class DuckEngine : public script::Engine {
     }
   }
 
+  // Runs what we made of an order: errors name the script's table, at what follows it.
+  void run_at(const SparkSql& sql, const Order& order, const std::string& stored,
+              const std::string& made) {
+    try {
+      core_.link.run(made);
+    } catch (const Error& error) {
+      if (error.code() == Code::kCancelled) throw;
+      std::string message = error.message();
+      const std::string inner = stored.substr(stored.find('.') + 1);  // "t3"
+      const size_t at = message.find(inner);
+      if (at != message.npos) message.replace(at, inner.size(), order.table);
+      throw SqlError(error.code(), message, sql.tokens()[order.after].offset);
+    }
+  }
+
   // A stored table of the query that begins at a token.
   Stored result_of(const SparkSql& sql, size_t from) {
     if (from >= sql.tokens().size())
@@ -186,8 +201,8 @@ class DuckEngine : public script::Engine {
     // Others may have this table under their names: they keep what they have.
     core_.link.run(fmt::format("CREATE TABLE {} AS SELECT * FROM {}{}", *stored, *entry.stored,
                                order.replace ? " LIMIT 0" : ""));
-    core_.link.run(
-        fmt::format("INSERT INTO {} {} SELECT * FROM {}", *stored, order.columns, *added));
+    run_at(sql, order, *stored,
+           fmt::format("INSERT INTO {} {} SELECT * FROM {}", *stored, order.columns, *added));
     tables_.publish(entry.name, stored, entry.partitions);
   }
 
@@ -201,10 +216,10 @@ class DuckEngine : public script::Engine {
     if (may_create(order)) tables_.publish(order.table, result_of(sql, order.query));
   }
 
-  void declare(const Order& order) {
+  void declare(const SparkSql& sql, const Order& order) {
     if (!may_create(order)) return;
     Stored stored = tables_.fresh();
-    core_.link.run(fmt::format("CREATE TABLE {} {}", *stored, order.columns));
+    run_at(sql, order, *stored, fmt::format("CREATE TABLE {} {}", *stored, order.columns));
     tables_.publish(order.table, stored);
   }
 

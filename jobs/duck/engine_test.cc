@@ -176,6 +176,27 @@ TEST_F(DuckTest, AnInsertLeavesOtherNamesOfTheTableAlone) {
   EXPECT_EQ(all("t") + " " + all("u"), "a|1|2 a|1");
 }
 
+TEST_F(DuckTest, AnOrderThatFailsNamesTheTableAndThePlace) {
+  engine->select("select 1 as a, 2 as b", "mine");
+  for (std::string sql :
+       {"insert into mine values (1)", "insert into mine (a, zz) values (1, 2)"}) {
+    try {
+      engine->execute(sql);
+      FAIL() << sql;
+    } catch (const script::SqlError& error) {
+      EXPECT_THAT(error.message(), HasSubstr("mine"));
+      EXPECT_EQ(error.offset(), sql.find("mine ") + 5) << error.message();
+    }
+  }
+  const std::string sql = "create table x (a foo)";
+  try {
+    engine->execute(sql);
+    FAIL();
+  } catch (const script::SqlError& error) {
+    EXPECT_EQ(error.offset(), sql.find('(')) << error.message();
+  }
+}
+
 TEST_F(DuckTest, AnInterruptEndsTheRunningCall) {
   std::thread later;
   std::string error = thrown([&] {

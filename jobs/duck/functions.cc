@@ -69,7 +69,10 @@ void call_guarded(CallInfo info, Chunk input, Vector output) {
   try {
     call(api, *function, input, output);
   } catch (...) {
-    std::string text = fmt::format("{}: {}", function->name, current_error().message());
+    std::string text = current_error().message();
+    // Those that the script layer made for itself have names that tell nobody anything.
+    if (!function->name.starts_with(script::kOwnFunctionPrefix))
+      text = function->name + ": " + text;
     api.scalar_function_set_error(info, text.c_str());
   }
 }

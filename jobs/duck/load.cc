@@ -35,14 +35,30 @@ void check_names(const std::vector<std::string>& files) {
   }
 }
 
-// Folders d=1 below the one that was named; what stands above it is nobody's value.
+// How much of the path is given for sure: all of it, or up to the folder above a pattern. Folders
+// d=1 below that are values; what stands in it is nobody's value.
+size_t given_part(const std::string& path) {
+  const size_t sign = path.find_first_of("*?[{");
+  return sign == path.npos ? path.size() : path.rfind('/', sign) + 1;
+}
+
 bool has_value_folders(const std::vector<std::string>& files, const std::string& path) {
-  size_t sign = path.find_first_of("*?[{");
-  size_t base = path.substr(0, sign).rfind('/') + 1;
   return std::any_of(files.begin(), files.end(), [&](const std::string& file) {
-    size_t folder = file.rfind('/'), equals = file.find('=', base);
+    size_t folder = file.rfind('/'), equals = file.find('=', given_part(path));
     return equals < folder;
   });
+}
+
+// DuckDB takes a folder for a value wherever it stands: those above are left out.
+std::string columns_of(const LoadFrom& from, bool by_value) {
+  if (from.format == "text") return "coalesce(value, '') AS value";
+  const std::string path = from.path.substr(0, by_value ? given_part(from.path) : 0);
+  std::vector<std::string> above;
+  for (const fs::path& part : fs::path(path)) {
+    const std::string name = part.string().substr(0, part.string().find('='));
+    if (name.size() < part.string().size()) above.push_back(sql_text(name));
+  }
+  return above.empty() ? "*" : fmt::format("COLUMNS(lambda c: c NOT IN ({}))", sql_list(above));
 }
 
 // Spark calls the columns of a file without header _c0, _c1, …
@@ -59,8 +75,8 @@ bool has_no_objects(const Error& error) {
   return error.message().find("expected records") != std::string::npos;
 }
 
-void read(Core& core, Pull& pull, const LoadFrom& from, const Input& input, const std::string& call,
-          const std::string& stored) {
+void read(Core& core, Pull& pull, const LoadFrom& from, const Input& input,
+          const std::string& query, const std::string& stored) {
   Store reader(core.api, closed_settings(core.options));
   Link link(core.api, reader.raw(), core.interrupts);
   std::vector<std::string> real;
@@ -69,8 +85,7 @@ void read(Core& core, Pull& pull, const LoadFrom& from, const Input& input, cons
     real.push_back(fs::canonical(file));
   }
   close_off(link, real, "");
-  std::string columns = from.format == "text" ? "coalesce(value, '') AS value" : "*";
-  Result rows = link.stream(fmt::format("SELECT {} FROM {}", columns, call));
+  Result rows = link.stream(query);
   bool unnamed = from.format == "csv" && !flag(from.options, "header", false);
   pull.into(stored, rows,
             [&](const std::string& name) { return unnamed ? spark_name(name) : name; });
@@ -93,17 +108,19 @@ void load_files(Core& core, Pull& pull, const LoadFrom& from, const std::string&
   Input input = input_of(core, from);
   check_names(input.files);
   bool by_value = has_value_folders(input.files, from.path);
-  auto call = [&](JsonRows rows) {
-    return read_call(from.format, input.files, by_value, from.options, rows);
+  auto query = [&](JsonRows rows) {
+    return fmt::format("SELECT {} FROM {}", columns_of(from, by_value),
+                       read_call(from.format, input.files, by_value, from.options, rows));
   };
-  call(JsonRows::kObjects);  // wrong options are no damage
+  query(JsonRows::kObjects);  // wrong options are no damage
   try {
     read_rows(from, input,
-              [&](JsonRows rows) { read(core, pull, from, input, call(rows), stored); });
+              [&](JsonRows rows) { read(core, pull, from, input, query(rows), stored); });
   } catch (const Error& error) {
+    // DuckDB's words for damaged files of columns have no kind.
     bool ours = error.code() == Code::kCancelled || error.code() == Code::kResourceExhausted ||
-                error.code() == Code::kInternal || error.code() == Code::kDataLoss ||
-                error.code() == Code::kPermissionDenied;
+                (error.code() == Code::kInternal && from.format != "parquet") ||
+                error.code() == Code::kDataLoss || error.code() == Code::kPermissionDenied;
     if (ours) throw;
     throw_damaged(error, from, input);
   }

@@ -4,6 +4,7 @@ namespace capstan::duck {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::AnyOf;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
@@ -97,6 +98,13 @@ TEST_F(DuckTest, AFolderAndAPatternAreManyFiles) {
   EXPECT_EQ(all("t"), "_c0|2");
 }
 
+TEST_F(DuckTest, FilesOfOtherColumnsLoseNothing) {
+  file("in/1.csv", "a,b\n1,x\n");
+  file("in/2.csv", "c,a\nz,2\n");
+  load("csv", folder + "/in", {{"header", "true"}});
+  EXPECT_EQ(answer("select a, b, c from t order by a"), "a,b,c|1,x,null|2,null,z");
+}
+
 TEST_F(DuckTest, FoldersNamedAfterValuesGiveAColumn) {
   file("in/d=1/a.json", "{\"x\":1}\n");
   file("in/d=2/a.json", "{\"x\":2}\n");
@@ -107,6 +115,20 @@ TEST_F(DuckTest, FoldersNamedAfterValuesGiveAColumn) {
 TEST_F(DuckTest, AFolderAboveTheOneThatWasNamedGivesNoColumn) {
   file("k=7/in/a.csv", "1\n");
   load("csv", folder + "/k=7/in");
+  EXPECT_EQ(all("t"), "_c0|1");
+  file("k=7/by/d=1/a.csv", "1\n");
+  file("k=7/by/d=2/a.csv", "2\n");
+  load("csv", folder + "/k=7/by");
+  EXPECT_EQ(all("t"), "_c0,d|1,1|2,2");
+  load("csv", folder + "/k=7/by/d=*");
+  EXPECT_EQ(all("t"), "_c0,d|1,1|2,2");
+}
+
+TEST_F(DuckTest, AFolderOfAValueThatIsNamedItselfGivesNoColumn) {
+  file("in/d=1/a.csv", "1\n");
+  load("csv", folder + "/in/d=1");
+  EXPECT_EQ(all("t"), "_c0|1");
+  load("csv", folder + "/in/d=1/a.csv");
   EXPECT_EQ(all("t"), "_c0|1");
 }
 
@@ -167,6 +189,20 @@ TEST_F(DuckTest, DamagedInputIsNamedWithFileAndLine) {
                 AllOf(StartsWith("DataLoss: " + place), HasSubstr(damaged.reason)))
         << damaged.bytes.substr(0, 40);
     EXPECT_FALSE(testing::Test::HasFatalFailure());
+  }
+}
+
+TEST_F(DuckTest, AParquetFileIsNamedWhereverItsDamageIs) {
+  engine->select("select i, 'row ' || i as s from range(100) as r(i)", "t");
+  engine->save("t", {"parquet", folder + "/out", script::SaveMode::kErrorIfExists, 1, {}, {}});
+  const std::string good = content(std::filesystem::directory_iterator(folder + "/out")->path());
+  for (size_t at = 4; at < good.size(); at += 7) {
+    std::string bytes = good;
+    bytes[at] = char(bytes[at] ^ 0xff);
+    const std::string path = file("bad.parquet", bytes);
+    EXPECT_THAT(thrown([&] { load("parquet", path); }),
+                AnyOf("", StartsWith("DataLoss: " + path + ": ")))
+        << at;
   }
 }
 

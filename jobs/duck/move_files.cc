@@ -28,6 +28,14 @@ Error not_moved(const std::string& to, const char* reason) {
   return unavailable("cannot write {}: {}", to, reason);
 }
 
+// What a copy says of a full disk is "Input/output error".
+Error not_copied(const std::string& to, const std::error_code& error) {
+  std::error_code unknown;
+  const bool full = fs::space(fs::path(to).parent_path(), unknown).available == 0;
+  return full ? resource_exhausted("cannot write {}: {}", to, std::strerror(ENOSPC))
+              : not_moved(to, error.message().c_str());
+}
+
 }  // namespace
 
 jobs::ScratchFolder folder_beside(const std::string& path, jobs::FolderKeeper* keeper) {
@@ -44,7 +52,7 @@ void move_into_place(const std::string& from, const std::string& to, jobs::Folde
   fs::copy(from, copy, fs::copy_options::recursive, error);
   if (!error) sync_below(copy);
   if (!error) fs::rename(copy, to, error);
-  if (error) throw not_moved(to, error.message().c_str());
+  if (error) throw not_copied(to, error);
   fs::remove_all(from, error);
 }
 

@@ -29,6 +29,7 @@ class OrderReader {
     if (!order.replace || !is("table")) need(order.replace ? "table" : "into");
     take("table");
     order.table = name();
+    order.after = at_;
     if (is("(") && !next_is_query()) order.columns = parenthesised(false);
     order.query = query();
     return order;
@@ -43,6 +44,7 @@ class OrderReader {
     order.table = name();
     if (is("(")) {
       order.kind = Order::Kind::kDeclare;
+      order.after = at_;
       order.columns = parenthesised(true);
       return finished(order);
     }

@@ -42,17 +42,19 @@ std::string date_formats(const KeyValues& options) {
   return out;
 }
 
-std::string csv_arguments(const KeyValues& options) {
+std::string csv_arguments(const std::vector<std::string>& files, const KeyValues& options) {
   check_encoding(options);
   std::string null = option(options, "nullValue");
   std::string quote = text_or(options, "quote", "\"");
   return fmt::format(
       ", header = {}, delim = {}, quote = {}, escape = {}, nullstr = {}, all_varchar = {}, "
-      "ignore_errors = {}, strict_mode = true, max_line_size = 16777216, buffer_size = 33554432{}",
+      "ignore_errors = {}, union_by_name = {}, strict_mode = true, max_line_size = 16777216, "
+      "buffer_size = 33554432{}",
       flag(options, "header", false), sql_text(csv_delimiter(options)), sql_text(quote),
       sql_text(text_or(options, "escape", quote)),
       null.empty() ? "['']" : fmt::format("[{}, '']", sql_text(null)),
       !flag(options, "inferSchema", true), lower(option(options, "mode")) == "dropmalformed",
+      files.size() > 1,  // a column that only the second file has is a column
       date_formats(options));
 }
 
@@ -100,7 +102,7 @@ std::string read_call(const std::string& format, const std::vector<std::string>&
   std::vector<std::string> texts;
   for (const std::string& file : files) texts.push_back(sql_text(file));
   std::string list = fmt::format("[{}], hive_partitioning = {}", sql_list(texts), by_value);
-  if (format == "csv") return fmt::format("read_csv({}{})", list, csv_arguments(options));
+  if (format == "csv") return fmt::format("read_csv({}{})", list, csv_arguments(files, options));
   if (format == "json")
     return fmt::format("read_json({}{})", list, json_arguments(files, options, rows));
   if (format == "parquet") return fmt::format("read_parquet({})", list);
@@ -113,15 +115,28 @@ std::string read_call(const std::string& format, const std::vector<std::string>&
   throw invalid_argument("format {} is not read here; csv, json, parquet and text are", format);
 }
 
+std::string file_ending(const std::string& format, const KeyValues& options) {
+  // Files of columns are packed inside; of others the name says it, and readers go by that.
+  const bool packed = format != "parquet" && lower(option(options, "compression")) == "gzip";
+  return packed ? format + ".gz" : format;
+}
+
+std::string pack_options(const std::string& format, const KeyValues& options) {
+  const bool columns = format == "parquet";
+  std::string wanted = lower(text_or(options, "compression", columns ? "snappy" : "none"));
+  if (columns && wanted == "none") wanted = "uncompressed";
+  return "COMPRESSION " + sql_text(wanted);
+}
+
 std::string write_options(const std::string& format, const KeyValues& options) {
-  if (format == "parquet") return "FORMAT parquet, COMPRESSION snappy";
-  if (format == "json") return "FORMAT json";
+  const std::string packing = pack_options(format, options);
+  if (format == "parquet" || format == "json") return fmt::format("FORMAT {}, {}", format, packing);
   if (format == "csv") {
-    return fmt::format("FORMAT csv, HEADER {}, DELIMITER {}, QUOTE {}, ESCAPE {}, NULLSTR {}",
+    return fmt::format("FORMAT csv, HEADER {}, DELIMITER {}, QUOTE {}, ESCAPE {}, NULLSTR {}, {}",
                        flag(options, "header", false), sql_text(csv_delimiter(options)),
                        sql_text(text_or(options, "quote", "\"")),
                        sql_text(text_or(options, "escape", "\"")),
-                       sql_text(option(options, "nullValue")));
+                       sql_text(option(options, "nullValue")), packing);
   }
   throw invalid_argument("format {} is not written here; csv, json and parquet are", format);
 }

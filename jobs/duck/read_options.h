@@ -17,8 +17,12 @@ enum class JsonRows { kObjects, kNone };
 std::string read_call(const std::string& format, const std::vector<std::string>& files,
                       bool by_value, const script::KeyValues& options,
                       JsonRows rows = JsonRows::kObjects);
-// "FORMAT csv, HEADER false, …".
+// "FORMAT csv, HEADER false, …, COMPRESSION 'none'".
 std::string write_options(const std::string& format, const script::KeyValues& options);
+// The last of those alone.
+std::string pack_options(const std::string& format, const script::KeyValues& options);
+// "csv", "csv.gz"
+std::string file_ending(const std::string& format, const script::KeyValues& options);
 
 // Keys compare without regard to case. Empty if it is not given.
 std::string option(const script::KeyValues& options, std::string_view key);

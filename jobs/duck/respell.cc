@@ -95,6 +95,18 @@ void respell_lateral_view(Tokens& tokens, size_t i) {
   spell(tokens[column], fmt::format("({})", tokens[column].spelled));
 }
 
+// The first element is number 1 here, and number 0 in Spark: what asks for number 0 was written for
+// there, and would silently be null.
+void check_subscript(const Tokens& tokens, size_t i) {
+  if (i == 0 || !is(tokens, i, "[") || !is(tokens, i + 2, "]")) return;
+  const bool zero = tokens[i + 1].kind == Kind::kNumber && tokens[i + 1].text == "0";
+  const bool behind = tokens[i - 1].end == tokens[i].offset &&
+                      (is_name(tokens, i - 1) || is(tokens, i - 1, ")") || is(tokens, i - 1, "]"));
+  if (!zero || !behind) return;
+  fail(tokens[i],
+       "elements are counted from 1 in this SQL: the first is [1]; of a map, element_at(m, 0)");
+}
+
 constexpr std::string_view kDated[] = {"date_format", "to_date", "to_timestamp", "unix_timestamp",
                                        "from_unixtime"};
 
@@ -117,6 +129,7 @@ void respell(Tokens& tokens) {
     respell_rlike(tokens, i);
     respell_equal(tokens, i);
     respell_makers(tokens, i);
+    check_subscript(tokens, i);
     respell_lateral_view(tokens, i);
     respell_date_pattern(tokens, i);
   }

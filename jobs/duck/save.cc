@@ -58,21 +58,23 @@ void write_by_value(Core& core, const Tables& tables, const std::string& stored,
     // DuckDB cuts no JSON by value; lines of JSON are CSV of one column in which no sign counts.
     query = fmt::format("SELECT CAST(to_json(struct_pack({})) AS VARCHAR), {} FROM {}",
                         sql_list(packed), sql_list(keys), stored);
-    options = "FORMAT csv, HEADER false, QUOTE '', ESCAPE '', DELIMITER '\n'";
+    options = "FORMAT csv, HEADER false, QUOTE '', ESCAPE '', DELIMITER '\n', " +
+              pack_options(to.format, to.options);
   }
-  core.link.run(
-      fmt::format("COPY ({}) TO {} ({}, PARTITION_BY ({}), FILE_EXTENSION '{}', FILENAME_PATTERN "
-                  "'part-{}-{{i}}', OVERWRITE_OR_IGNORE)",
-                  query, sql_text(folder), options, sql_list(keys), to.format, mark));
+  core.link.run(fmt::format(
+      "COPY ({}) TO {} ({}, PARTITION_BY ({}), FILE_EXTENSION '{}', FILENAME_PATTERN "
+      "'part-{}-{{i}}', OVERWRITE_OR_IGNORE)",
+      query, sql_text(folder), options, sql_list(keys), file_ending(to.format, to.options), mark));
 }
 
 void write_parts(Core& core, const Tables& tables, const std::string& stored, const SaveTo& to,
                  const std::string& folder) {
   std::string mark = jobs::random_hex(4);
   if (!to.partition_by.empty()) return write_by_value(core, tables, stored, to, folder, mark);
+  const std::string ending = file_ending(to.format, to.options);
   std::vector<std::string> paths;
   for (int i = 0; i < std::max(1, to.file_num); ++i) {
-    paths.push_back(fmt::format("{}/part-{:05}-{}.{}", folder, i, mark, to.format));
+    paths.push_back(fmt::format("{}/part-{:05}-{}.{}", folder, i, mark, ending));
   }
   write_slices(core, tables, stored, write_options(to.format, to.options), paths);
 }
@@ -99,10 +101,16 @@ void replace(const std::string& from, const std::string& to, jobs::FolderKeeper*
   fs::remove_all(old);
 }
 
+// Of ours, and of Spark's.
+constexpr std::string_view kLeftBySaves[] = {
+    "part-", "_SUCCESS", "_metadata", "_common_metadata", "_started_", "_committed_"};
+
 bool by_a_save(const fs::directory_entry& entry) {
   const std::string name = entry.path().filename();
   if (entry.is_directory()) return name.find('=') != name.npos;
-  return name.starts_with("part-") || name.starts_with("_") || name.starts_with(".");
+  if (name.starts_with(".") && name.ends_with(".crc")) return true;
+  return std::any_of(std::begin(kLeftBySaves), std::end(kLeftBySaves),
+                     [&](std::string_view begin) { return name.starts_with(begin); });
 }
 
 // An overwrite removes what stood there: only what a save has left, here or elsewhere, may go.

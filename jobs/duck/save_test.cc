@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <map>
 
 #include "jobs/duck/test_engine.h"
 
@@ -11,6 +12,7 @@ namespace {
 namespace fs = std::filesystem;
 using script::SaveMode;
 using ::testing::AllOf;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
@@ -57,6 +59,42 @@ TEST_F(SaveTest, FileNumIsTheNumberOfFiles) {
   EXPECT_EQ(written().size(), 3u);
 }
 
+// Far more than threads can be had.
+TEST_F(SaveTest, ThousandsOfFilesAreWrittenAFewAtATime) {
+  auto target = to("csv");
+  target.file_num = 5000;
+  engine->save("t", target);
+  EXPECT_EQ(written().size(), 5000u);
+  engine->load({"csv", folder + "/out/part-0*", "", {}}, "back");
+  EXPECT_EQ(engine->rows("back", 0).total, 4);
+}
+
+TEST_F(SaveTest, FilesArePackedAsTheyAreToBe) {
+  for (const char* format : {"csv", "json"}) {
+    for (bool by_value : {false, true}) {
+      auto target = to(format, SaveMode::kOverwrite);
+      target.options = {{"compression", "GZIP"}, {"header", "true"}};
+      if (by_value) target.partition_by = {"d"};
+      engine->save("t", target);
+      EXPECT_THAT(written().at(0), EndsWith(fmt::format(".{}.gz", format)));
+      EXPECT_THAT(content(written().at(0)), StartsWith("\x1f\x8b"));
+      engine->load({format, folder + "/out", "", {{"header", "true"}}}, "back");
+      EXPECT_EQ(answer("select i, d, s from back order by i"), all("t")) << format;
+    }
+  }
+  engine->select("select repeat('x', 10000) as s from range(1000)", "t");
+  std::map<std::string, size_t> sizes;
+  for (const char* packing : {"none", "gzip", "zstd", ""}) {
+    auto target = to("parquet", SaveMode::kOverwrite);
+    if (*packing) target.options = {{"compression", packing}};
+    engine->save("t", target);
+    sizes[packing] = fs::file_size(written().at(0));
+  }
+  EXPECT_LT(sizes["gzip"], sizes["none"]);
+  EXPECT_NE(sizes["gzip"], sizes["zstd"]);
+  EXPECT_LT(sizes[""], sizes["none"]);
+}
+
 TEST_F(SaveTest, PartitionByMakesFoldersOfValues) {
   auto target = to("json");
   target.partition_by = {"d"};
@@ -92,6 +130,13 @@ TEST_F(SaveTest, AFolderWithOtherFilesIsNotOverwritten) {
               HasSubstr("holds job.mlsql, which no save has written"));
   EXPECT_TRUE(fs::exists(folder + "/mine/job.mlsql"));
   fs::remove(folder + "/mine/job.mlsql");
+  for (const char* own : {"mine/.env", "mine/_notes.md"}) {
+    const std::string path = file(own, "x");
+    EXPECT_THAT(thrown([&] { engine->save("t", target); }), HasSubstr("which no save has written"));
+    fs::remove(path);
+  }
+  for (const char* sparks : {"mine/_SUCCESS", "mine/._SUCCESS.crc", "mine/d=1/.part-0.json.crc"})
+    file(sparks, "");
   engine->save("t", target);
   EXPECT_FALSE(fs::exists(folder + "/mine/d=1"));
 }

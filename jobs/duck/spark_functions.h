@@ -1,7 +1,7 @@
 #pragma once
 
 // Functions that users of job scripts know from Spark and DuckDB lacks, or has under another name
-// or meaning. One row each; the engine and the documentation are made from the rows.
+// or meaning. One row each; docs/formats/job-script.md lists them.
 
 #include <set>
 #include <span>

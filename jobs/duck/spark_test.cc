@@ -57,6 +57,16 @@ TEST_F(DuckTest, SparksOtherSpellingsWork) {
   }
 }
 
+TEST_F(DuckTest, AnElementOfSparksNumberZeroIsRefusedNotNull) {
+  engine->select("select array('x', 'y') as v", "t");
+  for (const char* sql : {"select v[0] from t", "select split('a,b', ',')[0] as x",
+                          "select `v`[0] from t", "select [[1]][1][0] as x"}) {
+    EXPECT_THAT(thrown([&] { answer(sql); }), HasSubstr("elements are counted from 1")) << sql;
+  }
+  EXPECT_EQ(answer("select v[1] as x, [0] as z, 0 in (0) as i from t"), "x,z,i|x,[0],true");
+  EXPECT_EQ(answer("select element_at(map {0: 'm'}, 0) as x"), "x|m");
+}
+
 TEST_F(DuckTest, AWrongDatePatternIsNamed) {
   EXPECT_THAT(thrown([&] { answer("select date_format('2026-11-16', 'yyyy-QQ')"); }),
               HasSubstr("QQ"));

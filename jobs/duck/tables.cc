@@ -2,19 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <cctype>
-
 #include "base/error.h"
 #include "base/nearest.h"
 #include "jobs/duck/cells.h"
 
 namespace capstan::duck {
-
-std::string lower(std::string_view text) {
-  std::string out(text);
-  for (char& c : out) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return out;
-}
 
 std::shared_ptr<const std::string> Tables::fresh() {
   auto drop = [this](const std::string* stored) {

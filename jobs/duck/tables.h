@@ -10,6 +10,7 @@
 
 #include "jobs/duck/connection.h"
 #include "jobs/script/table.h"
+#include "jobs/script/words.h"
 
 namespace capstan::duck {
 
@@ -44,6 +45,6 @@ class Tables {
   std::map<std::string, Entry> entries_;  // by name in small letters: SQL does not tell them apart
 };
 
-std::string lower(std::string_view text);
+using script::lower;
 
 }  // namespace capstan::duck

@@ -138,9 +138,12 @@ class Vet {
 
 void vet_query(Link& link, const Tables& tables, const std::string& sql) {
   std::vector<std::string> parsed =
-      link.run("SELECT json_serialize_sql($1::VARCHAR)", {sql}).texts();
+      // By its whole name: a script may give another function the short one.
+      link.run("SELECT system.main.json_serialize_sql($1::VARCHAR)", {sql}).texts();
   json tree = json::parse(parsed.at(0), nullptr, false);
-  if (!tree.is_object() || tree.value("error", true)) {
+  // Infinity, which JSON has not.
+  if (!tree.is_object()) throw invalid_argument("a number in this SQL is too large");
+  if (tree.value("error", true)) {
     std::string message = text_of(tree, "error_message"), at = text_of(tree, "position");
     bool not_a_query = message.find("SELECT statements") != message.npos;
     if (not_a_query) message = "a query is expected: select …";

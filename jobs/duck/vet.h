@@ -23,6 +23,7 @@ struct Order {
   Kind kind;
   std::string table;
   std::string columns;   // "(a, b)" of insert; "(a INT, b DOUBLE)" of create without a query
+  size_t after = 0;      // the token behind the table's name
   size_t query = 0;      // the token where its query begins
   bool lenient = false;  // if [not] exists
   bool replace = false;

@@ -11,16 +11,19 @@
 namespace capstan::script {
 namespace {
 
-std::string sql_text(std::string_view text) {
+std::string in_quotes(std::string_view text, std::string_view doubled) {
   std::string out = "'";
-  for (char c : text) out += c == '\'' ? std::string("''") : std::string(1, c);
+  for (char c : text) out.append(doubled.find(c) == doubled.npos ? 1 : 2, c);
   return out + "'";
 }
+
+// A text as it is: no sign of it means anything.
+std::string text_literal(std::string_view text) { return in_quotes(text, "'\\"); }
 
 std::string literal(const Cell& cell) {
   if (std::holds_alternative<std::monostate>(cell)) return "null";
   const auto* text = std::get_if<std::string>(&cell);
-  return text ? sql_text(*text) : cell_text(cell);
+  return text ? text_literal(*text) : cell_text(cell);
 }
 
 class Condition {
@@ -83,14 +86,14 @@ class Condition {
   // The original's SQL takes "x" for a text.
   static std::string as_sql(const Token& token) {
     const bool text = token.kind == TokenKind::kString && token.text[0] == '"';
-    return text ? sql_text(token.value()) : std::string(token.text);
+    return text ? in_quotes(token.value(), "'") : std::string(token.text);
   }
 
   std::string value(const std::string& name, size_t offset) const {
     auto found = values_.find(name);
     if (found != values_.end()) return literal(found->second);
     const Templates templates = here_.run.templates();
-    if (templates.find(name)) return sql_text(*templates.value(name));
+    if (templates.find(name)) return text_literal(*templates.value(name));
     std::vector<std::string> names;
     for (const auto& [known, unused] : values_) names.push_back(known);
     for (const auto& [known, unused] : here_.run.variables) names.push_back(known);

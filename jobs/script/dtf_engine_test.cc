@@ -8,7 +8,9 @@
 namespace capstan::script {
 namespace {
 
+using testing::AllOf;
 using testing::HasSubstr;
+using testing::Not;
 
 class EnginePrediction : public duck::DuckTest, protected TestModel {
  protected:
@@ -34,6 +36,14 @@ TEST_F(EnginePrediction, AddsAColumnWithNullWhereTheRowHasNone) {
   predict({{"outputs", "p"}, {"inputs", "x=x"}});
   EXPECT_EQ(answer("select id, prediction from r order by id"),
             fmt::format("id,prediction|1,{}|2,{}|3,null", expected(0), expected(1)));
+}
+
+TEST_F(EnginePrediction, AListOfAnotherLengthIsNamedByItsColumn) {
+  engine->select("select [1, 2] as x union all select [1, 2, 3]", "t");
+  EXPECT_THAT(duck::thrown([&] {
+                predict({{"outputs", "p"}});
+              }),
+              AllOf(HasSubstr("x has 3 numbers where 2 are expected"), Not(HasSubstr("capstan_"))));
 }
 
 TEST_F(EnginePrediction, SeparateColumnsGiveTheSameAsAList) {

@@ -4,6 +4,7 @@
 #include <array>
 #include <climits>
 
+#include "base/files.h"
 #include "jobs/script/columns.h"
 #include "jobs/script/model_function.h"
 #include "jobs/script/model_store.h"
@@ -33,7 +34,7 @@ constexpr std::array<OptionDef, 5> kOptions = {{
 std::string model_folder(const AlgorithmCall& call, std::string& version) {
   const std::string path = call.session.paths.file(call.path, call.place);
   const bool asked = call.options.has("modelVersion");
-  if (!asked && model_versions(path).empty()) return path;
+  if (!asked && posix_files().exists(path) && model_versions(path).empty()) return path;
   const auto number =
       asked ? std::optional(int(std::min<int64_t>(call.options.integer("modelVersion"), INT_MAX)))
             : std::optional<int>();
@@ -146,7 +147,8 @@ void dtf_predict(const AlgorithmCall& call) {
   });
   tell_warning(call, model.model());
   check_free(columns, model.results());
-  const std::string function = "capstan_predict_" + call.session.fresh_name();
+  const std::string function =
+      fmt::format("{}predict_{}", kOwnFunctionPrefix, call.session.fresh_name());
   engine.add_function(model.function(function));
   engine.select(prediction_sql(call.table, columns, function, model), call.result);
 }

@@ -159,6 +159,13 @@ TEST_F(Prediction, WhatIsMissingIsToldWithAWayOut) {
               HasSubstr("NotFound"));
 }
 
+TEST_F(Prediction, APathWithoutAModelSaysHowToGetOne) {
+  EXPECT_THAT(message_of([&] {
+                call_.run(dtf_predict, dtf_predict_options(), "t", folder_ + "/none", "r", {});
+              }),
+              HasSubstr("no trained model; train one there first"));
+}
+
 TEST_F(Prediction, AnAnswerForAllRowsTogetherIsRefused) {
   EXPECT_THAT(message_of([&] {
                 enroll({{"outputs", "loss"}});

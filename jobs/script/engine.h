@@ -55,6 +55,9 @@ struct FunctionValue {
   int64_t width = 0;  // 0: a single value
 };
 
+// Of functions that the script did not name.
+inline constexpr std::string_view kOwnFunctionPrefix = "capstan_";
+
 // A SQL function over batches: each argument is [rows] or [rows, width]. Thread-safe. A row with a
 // null argument, or a null inside a list, gives null and is not handed over.
 struct Function {

@@ -132,27 +132,29 @@ class Evaluation {
     const std::string from = fmt::format("from {} where {} is not null and {} is not null",
                                          quoted_name(call_.table), quoted_name(label_.name), p);
     facts_.rows = int64_t(figure("select count(*) from " + quoted_name(call_.table)));
-    if (prediction_.type.ends_with(']')) return make_pairs_of_lists(y, p, from);
+    if (is_list(prediction_)) return make_pairs_of_lists(y, p, from);
     pairs_ = select(fmt::format("select {} as y, cast({} as double) as p {}", y, p, from));
   }
 
   // p is the class of the best score, score that of the label.
   void make_pairs_of_lists(const std::string& y, const std::string& p, const std::string& from) {
     facts_.width = list_width(engine_, call_.table, prediction_.name);
-    const std::string name = "capstan_scores_" + call_.session.fresh_name();
+    const std::string name =
+        fmt::format("{}scores_{}", kOwnFunctionPrefix, call_.session.fresh_name());
     engine_.add_function(score_function(name));
     const std::string scored =
         select(fmt::format("select {} as y, {}({}, {}) as s {}", y, name, p, y, from));
     pairs_ =
         select(fmt::format("select y, s.best as p, s.score as score, s.total as total, "
-                           "s.least as least, s.second as second from {}",
+                           "s.least as least, s.second as second from {} where s.best is not null",
                            scored));
   }
 
   Function score_function(const std::string& name) const {
     Function function;
     function.name = name;
-    function.arguments = {{"scores", DType::kDouble, facts_.width}, {"label", DType::kDouble, 0}};
+    function.arguments = {{prediction_.name, DType::kDouble, facts_.width},
+                          {label_.name, DType::kDouble, 0}};
     for (const char* result : {"best", "score", "total", "least", "second"})
       function.results.push_back({result, DType::kDouble, 0});
     function.call = [width = facts_.width](const std::vector<Tensor>& arguments) {

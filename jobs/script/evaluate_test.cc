@@ -121,12 +121,20 @@ TEST_F(Evaluation, RowsWithoutLabelOrPredictionAreLeftOutAndTold) {
   EXPECT_THAT(call_->notes(), HasSubstr("2 of 4 rows"));
 }
 
+TEST_F(Evaluation, ListsThatLackAScoreAreLeftOutAndTold) {
+  table("(0, [0.7, 0.3]), (1, [0.4, 0.6]), (1, [null, 0.5]), (0, null)");
+  EXPECT_DOUBLE_EQ(figures().at("accuracy"), 1);
+  EXPECT_THAT(call_->notes(), HasSubstr("2 of 4 rows"));
+}
+
 TEST_F(Evaluation, WhatHasNoFigureIsRefusedWithTheReason) {
   table("(1, 0.9), (1, 0.2)");
   EXPECT_FALSE(figures().contains("auc"));
   EXPECT_THAT(refused({{"metric", "auc"}}), HasSubstr("auc needs labels that are 0 and 1"));
   table("(1, cast('nan' as double)), (0, 0.2)");
   EXPECT_THAT(refused(), HasSubstr("not a number"));
+  table("(0, [0.5, 0.5]), (1, []::double[])");
+  EXPECT_THAT(refused(), HasSubstr("p has 0 numbers where 2 are expected"));
   table("(5, [0.5, 0.5])");
   EXPECT_THAT(refused(), HasSubstr("the label 5 has no score"));
   engine->select("select 1 as y, 1 as q where false", "t");

@@ -111,4 +111,16 @@ const Format& find_save_format(std::string_view name, const Place& place) {
   return find(name, place, true);
 }
 
+KeyValues file_options(const Options& options) {
+  KeyValues out = options.all();
+  for (auto& [key, value] : out) {
+    if (key != "sep") continue;
+    if (options.has("delimiter"))
+      throw error_at(options.place_of("sep"), Code::kInvalidArgument,
+                     "sep and delimiter are one option, given twice");
+    key = "delimiter";
+  }
+  return out;
+}
+
 }  // namespace capstan::script

@@ -6,6 +6,7 @@
 #include <span>
 #include <string_view>
 
+#include "jobs/script/engine.h"
 #include "jobs/script/options.h"
 
 namespace capstan::script {
@@ -33,5 +34,8 @@ std::span<const Format> all_formats();
 // served here, with what to do instead.
 const Format& find_load_format(std::string_view name, const Place& place);
 const Format& find_save_format(std::string_view name, const Place& place);
+
+// What is given, for an engine: `sep` is another name of `delimiter`.
+KeyValues file_options(const Options& options);
 
 }  // namespace capstan::script

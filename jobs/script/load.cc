@@ -22,19 +22,6 @@ std::string variable_text(const Here& here, const std::string& name, const Place
                              did_you_mean(name, names), shown(name)));
 }
 
-// `sep` is another name of `delimiter`.
-KeyValues engine_options(const Options& options) {
-  KeyValues out = options.all();
-  for (auto& [key, value] : out) {
-    if (key != "sep") continue;
-    if (options.has("delimiter"))
-      throw error_at(options.place_of("sep"), Code::kInvalidArgument,
-                     "sep and delimiter are one option, given twice");
-    key = "delimiter";
-  }
-  return out;
-}
-
 Rows one_cell(std::string text) {
   Rows rows;
   rows.columns = {{"content", "VARCHAR"}};
@@ -43,11 +30,23 @@ Rows one_cell(std::string text) {
   return rows;
 }
 
+// What is wrong with a file is told where the script names it.
+template <class Use>
+auto at_path(const Place& place, const Use& use) {
+  try {
+    return use();
+  } catch (const Error& error) {
+    throw error_at(place, error);
+  }
+}
+
 Rows system_rows(const Here& here, const Format& format, const std::string& path,
                  const Place& place) {
   if (format.name == "modelList") return system_table(here.session, "et", place);
-  if (format.name == "trainingInfo")
-    return training_info_rows(here.session.paths.file(path, place));
+  if (format.name == "trainingInfo") {
+    const std::string folder = here.session.paths.file(path, place);
+    return at_path(place, [&] { return training_info_rows(folder); });
+  }
   if (format.name == "modelParams") return system_table(here.session, "et/params/" + path, place);
   return system_table(here.session, path, place);
 }
@@ -75,15 +74,15 @@ void execute(const Here& here, const LoadStatement& statement) {
   const Format& format = find_load_format(name, here.place(statement.from.format));
   const Options options = here.options(statement.options, format.load_options);
   Engine& engine = here.session.engine;
-  LoadFrom from{std::string(format.file_format), {}, {}, engine_options(options)};
+  LoadFrom from{std::string(format.file_format), {}, {}, file_options(options)};
   switch (format.kind) {
     case SourceKind::kFile:
       from.path = here.session.paths.input(path, at);
-      engine.load(from, table);
+      at_path(at, [&] { engine.load(from, table); });
       break;
     case SourceKind::kText:
       from.text = variable_text(here, path, at);
-      engine.load(from, table);
+      at_path(at, [&] { engine.load(from, table); });
       break;
     case SourceKind::kScript: engine.define(table, one_cell(variable_text(here, path, at))); break;
     case SourceKind::kSystem: engine.define(table, system_rows(here, format, path, at)); break;

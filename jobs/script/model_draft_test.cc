@@ -108,6 +108,14 @@ TEST_F(ModelDraftTest, TheNewestIsTakenUnlessAnotherIsNamed) {
   EXPECT_EQ(newest_model(path_, 0).number, 0);
 }
 
+TEST_F(ModelDraftTest, ALaterRunWithoutVersionsIsNewerThanThoseWith) {
+  publish(true);
+  publish(false);
+  EXPECT_EQ(newest_model(path_).number, std::nullopt);
+  publish(true);
+  EXPECT_EQ(newest_model(path_).number, 1);
+}
+
 TEST_F(ModelDraftTest, ReplacesWhatWasThereWithoutVersions) {
   fs::create_directories(path_ + "/model/0");
   std::ofstream(path_ + "/model/0/old") << "old";

@@ -37,6 +37,17 @@ std::optional<ModelVersion> version_at(std::string folder, std::optional<int> nu
   return version.parts.empty() ? std::nullopt : std::optional(std::move(version));
 }
 
+int64_t ended_at(const ModelVersion& version) {
+  const auto info = posix_files().stat(version.meta());
+  return info ? info->modified_ns : 0;
+}
+
+// The one without a number, too, if a training has replaced it since the last number was given.
+const ModelVersion& newest_of(const std::vector<ModelVersion>& versions) {
+  const ModelVersion &first = versions.front(), &last = versions.back();
+  return !first.number && ended_at(first) > ended_at(last) ? first : last;
+}
+
 std::string list_of(const std::vector<ModelVersion>& versions) {
   std::vector<std::string> names;
   for (const ModelVersion& version : versions) {
@@ -74,7 +85,7 @@ std::vector<ModelVersion> model_versions(const std::string& path) {
 ModelVersion newest_model(const std::string& path, std::optional<int> version) {
   const std::vector<ModelVersion> versions = model_versions(path);
   if (versions.empty()) throw not_found("{}: no trained model; train one there first", path);
-  if (!version) return versions.back();
+  if (!version) return newest_of(versions);
   auto found = std::ranges::find(versions, version, &ModelVersion::number);
   if (found == versions.end()) {
     throw not_found("{}: no model version {}; there is {}", path, *version, list_of(versions));

@@ -122,7 +122,11 @@ class Parser : Phrases {
     SelectStatement out;
     out.sql = rest(&last);
     if (last.size() < 2 || !last[0].is("as") || !last[1].is_name()) {
-      in_.hint("a select ends with the name of its table: select 1 as a as t;");
+      const bool foreign = !last.empty() && is_foreign(last.back());
+      in_.hint(foreign
+                   ? "the name of its table stands in backquotes if it has other letters than a "
+                     "to z: as `…`"
+                   : "a select ends with the name of its table: select 1 as a as t;");
       in_.fail("as and the name of a table");
     }
     out.table = value_of(last[1]);

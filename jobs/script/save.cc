@@ -24,15 +24,6 @@ Rows report(const std::string& table, const Format& format, const std::string& p
   return rows;
 }
 
-KeyValues engine_options(const Options& options) {
-  KeyValues out = options.all();
-  std::erase_if(out, [](const auto& option) { return option.first == "fileNum"; });
-  for (auto& [key, value] : out) {
-    if (key == "sep") key = "delimiter";
-  }
-  return out;
-}
-
 }  // namespace
 
 void execute(const Here& here, const SaveStatement& statement) {
@@ -47,7 +38,8 @@ void execute(const Here& here, const SaveStatement& statement) {
   to.mode = statement.mode;
   to.file_num = int(std::min<int64_t>(options.integer("fileNum"), 100'000));
   for (const Text& column : statement.partition_by) to.partition_by.push_back(here.name(column));
-  to.options = engine_options(options);
+  to.options = file_options(options);
+  std::erase_if(to.options, [](const auto& option) { return option.first == "fileNum"; });
   here.session.engine.save(table, to);
   here.answer(report(table, format, path, statement.mode));
 }

@@ -1,16 +1,11 @@
 #include <fmt/format.h>
-#include <sys/wait.h>
-
-#include <array>
-#include <cstdio>
 
 #include "jobs/script/run.h"
+#include "jobs/script/shell_command.h"
 #include "jobs/script/words.h"
 
 namespace capstan::script {
 namespace {
-
-constexpr size_t kLongestAnswer = 1 << 20;  // of a command of the shell
 
 constexpr size_t kMostBytes = 256 << 20;  // of all variables
 
@@ -34,31 +29,17 @@ std::string answer_of(const Here& here, const Text& query) {
   return any ? cell_text(rows.rows[0][0]) : std::string();
 }
 
-std::string read_all(FILE* pipe) {
-  std::string out;
-  std::array<char, 4096> buffer;
-  while (size_t size = fread(buffer.data(), 1, buffer.size(), pipe)) {
-    if (out.size() < kLongestAnswer) out.append(buffer.data(), size);
-  }
-  return out;
-}
-
-std::string shell_answer(const Here& here, const Text& command) {
+std::string answer_of_shell(const Here& here, const Text& command) {
   if (!here.session.allow_shell) {
     throw error_at(here.place(command), Code::kPermissionDenied,
                    "scripts may not run commands of the shell here");
   }
-  FILE* pipe = popen(here.text(command).c_str(), "r");
-  if (!pipe) throw error_at(here.place(command), Code::kUnavailable, "the shell does not start");
-  const std::string out = read_all(pipe);
-  const int status = pclose(pipe);
-  if (status != 0) {
-    throw error_at(here.place(command), Code::kAborted,
-                   WIFEXITED(status)
-                       ? fmt::format("the command ended with code {}", WEXITSTATUS(status))
-                       : fmt::format("the command was ended by signal {}", WTERMSIG(status)));
+  const std::string text = here.text(command);
+  try {
+    return shell_answer(text, [&] { return here.session.stopped(); });
+  } catch (const Error& error) {
+    throw error_at(here.place(command), error);
   }
-  return std::string(trimmed(out));
 }
 
 }  // namespace
@@ -89,7 +70,7 @@ void execute(const Here& here, const SetStatement& statement) {
   Variable value;
   value.in_select = !same_word(options.text("visibility"), "un_select");
   value.text = type == "sql"     ? answer_of(here, statement.value)
-               : type == "shell" ? shell_answer(here, statement.value)
+               : type == "shell" ? answer_of_shell(here, statement.value)
                                  : here.text(statement.value);
   here.run.assign(name, std::move(value), same_word(options.text("scope"), "session"));
 }

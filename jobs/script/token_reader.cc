@@ -17,11 +17,17 @@ std::string alternatives(const std::vector<std::string>& list) {
   return fmt::format("{} or {}", fmt::join(first, ", "), list.back());
 }
 
+constexpr const char* kForeign = "a name of other letters than a to z stands in backquotes";
+
 void add_once(std::vector<std::string>& list, std::string text) {
   if (std::ranges::find(list, text) == list.end()) list.push_back(std::move(text));
 }
 
 }  // namespace
+
+bool is_foreign(const Token& token) {
+  return token.kind == TokenKind::kOther && (token.text[0] & 0x80) != 0;
+}
 
 Text value_of(const Token& token) {
   const size_t quotes = token.kind == TokenKind::kBlock ? 3 : token.value() == token.text ? 0 : 1;
@@ -105,6 +111,7 @@ void TokenReader::fail() {
 
 void TokenReader::fail(std::string_view what) {
   add_once(expected_, std::string(what));
+  if (hint_.empty() && is_foreign(now_) && what.find("name") != what.npos) hint_ = kForeign;
   const bool reserved = now_.kind == TokenKind::kReserved;
   if (hint_.empty() && reserved && what.find("name") != what.npos &&
       did_you_mean(lower(now_.text), words_).empty()) {

@@ -52,5 +52,7 @@ class TokenReader {
 };
 
 Text value_of(const Token& token);
+// A letter that is part of no name outside backquotes.
+bool is_foreign(const Token& token);
 
 }  // namespace capstan::script

@@ -33,13 +33,13 @@ std::string signature_name(const SavedGraph& saved, const std::string& asked) {
   std::erase(names, "__saved_model_init_op");
   auto has = [&](const std::string& name) { return std::ranges::find(names, name) != names.end(); };
   if (!asked.empty() && !has(asked)) {
-    throw not_found("{} has no signature '{}'{}; it has {}", saved.title, asked,
-                    did_you_mean(asked, names), listed(names));
+    throw not_found("there is no signature '{}'{}; there is {}", asked, did_you_mean(asked, names),
+                    listed(names));
   }
   if (!asked.empty() || names.empty()) return asked;
   if (has(kDefaultSignature)) return kDefaultSignature;
   if (names.size() == 1) return names[0];
-  throw invalid_argument("{} has the signatures {}: name one", saved.title, listed(names));
+  throw invalid_argument("there are the signatures {}: name one", listed(names));
 }
 
 // Names that a probable answer of a model has; the gradients and savers of a program are not.
@@ -78,8 +78,8 @@ class Naming {
     }
     output_names_ = options_.outputs.empty() ? keys_of(def_.outputs()) : options_.outputs;
     if (output_names_.empty()) {
-      throw invalid_argument("{} has no signature: name its outputs; likely ones are {}",
-                             saved_.title, likely_outputs(saved_.meta.graph_def()));
+      throw invalid_argument("there is no signature: name its outputs; likely ones are {}",
+                             likely_outputs(saved_.meta.graph_def()));
     }
     for (const std::string& name : output_names_)
       request.outputs.push_back(tensor(name, def_.outputs()));

@@ -1,9 +1,11 @@
 """`capstan sql`: what goes where, and how it ends."""
 
 import json
+import os
 import re
 import signal
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -81,6 +83,23 @@ def test_a_signal_ends_a_query(scripts, number):
     job.send_signal(number)
     _, err = job.communicate(timeout=20)
     assert job.returncode == 128 + number and "-e:1:" in err
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_a_command_of_the_shell_and_what_it_started(scripts, number):
+    job = scripts.start("--allow-shell", "-e", 'set x=`echo begun >&2; sleep 600 | cat` where type="shell";')
+    assert "begun" in job.stderr.readline()
+    begun = time.monotonic()
+    job.send_signal(number)
+    _, err = job.communicate(timeout=20)
+    assert job.returncode == 128 + number and "-e:1:8: " in err and time.monotonic() - begun < 5
+    assert scripts.processes() == {}
+
+
+def test_a_command_of_the_shell_may_use_signals(scripts):
+    script = "set x=`timeout 0.1 sleep 600; echo $?` where type=\"shell\"; select '${x}' as x as t;"
+    code, out, err = scripts.run("--allow-shell", "--output", "json", "-e", script, timeout=20)
+    assert (code, rows_of(out)) == (0, [{"x": "124"}]), err
 
 
 def test_a_reader_that_leaves_ends_it_quietly(scripts):
@@ -184,6 +203,19 @@ def test_a_result_that_finds_no_room_is_an_error(scripts, output):
         _, err = process.communicate(timeout=60)
     lost = "the result is not whole: cannot write standard output: No space left on device"
     assert (process.returncode, err) == (1, "capstan sql: %s\n" % lost)
+
+
+def test_a_save_to_a_full_disk_says_so_and_leaves_nothing(scripts, capstan):
+    script = "select repeat('x', 1000) as s from range(3000) as t; save t as csv.`small/out`;"
+    (scripts.folder / "job.mlsql").write_text(script)
+    (scripts.folder / "small").mkdir()
+    mount = "mount -t tmpfs -o size=1m tmpfs small || exit 77; "
+    command = mount + "%s sql job.mlsql; echo code $?; ls -A small" % capstan
+    own_mounts = ["unshare", "-m" if os.geteuid() == 0 else "-rm", "sh", "-c", command]
+    done = subprocess.run(own_mounts, cwd=scripts.folder, capture_output=True, text=True, timeout=60)
+    if done.returncode:
+        pytest.skip("no file system of our own can be mounted")
+    assert done.stdout == "code 1\n" and "small/out: No space left on device" in done.stderr
 
 
 @pytest.mark.parametrize("words", [["-e", "select 1"], ["--no-such-option"], ["nothing.mlsql"]])
