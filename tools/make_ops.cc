@@ -150,10 +150,10 @@ class OpFunction {
       out += fmt::format("  Node& made = graph.add_node(\"{}\", {{}}, {{{}}}, name);\n", def_.name,
                          attrs());
     } else {
-      out += fmt::format("  const std::vector<Output> inputs = detail::joined({{{}}});\n",
+      out += fmt::format("  const std::vector<Output> given = detail::joined({{{}}});\n",
                          fmt::join(inputs_, ", "));
       out += fmt::format(
-          "  Node& made = detail::graph_of(inputs, \"{0}\").add_node(\"{0}\", inputs, {{{1}}}, "
+          "  Node& made = detail::graph_of(given, \"{0}\").add_node(\"{0}\", given, {{{1}}}, "
           "name);\n",
           def_.name, attrs());
     }
@@ -182,7 +182,7 @@ class OpFunction {
 
   // Some attrs are called as an input is, or as what stands in every function.
   bool taken(std::string_view name) const {
-    if (name == "name" || name == "inputs" || name == "made" || name == "graph") return true;
+    if (name == "name" || name == "given" || name == "made" || name == "graph") return true;
     return std::any_of(def_.inputs.begin(), def_.inputs.end(),
                        [&](const ArgDef& arg) { return arg.name == name; });
   }
