@@ -22,6 +22,7 @@
 #include "handles.h"
 #include "io/event_reader.h"
 #include "proto/meta_graph.pb.h"
+#include "train/step_reporter.h"
 
 namespace capstan {
 namespace {
@@ -201,12 +202,29 @@ void bind_channel(nb::module_& m) {
       .def("end_at_exit", &end_at_exit);
 }
 
+void bind_reports(nb::module_& m) {
+  nb::class_<StepReporter>(m, "StepReporter")
+      .def("__init__",
+           [](StepReporter* self, ChannelHandle& channel, int64_t limit) {
+             new (self) StepReporter(channel.channel, limit);
+           })
+      .def_prop_ro("limit", &StepReporter::limit)
+      .def_prop_ro("due", &StepReporter::due)
+      .def_prop_ro("next_time", &StepReporter::next_time)
+      .def("reached", &StepReporter::reached)
+      .def("ends_at", &StepReporter::ends_at)
+      .def("report", &StepReporter::report, nb::arg(), nb::arg().none())
+      .def("finish", &StepReporter::finish);
+  m.def("is_called_loss", [](const std::string& name) { return is_called_loss(name); });
+}
+
 }  // namespace
 
 void bind_train(nb::module_& m) {
   bind_files(m);
   bind_meta_graphs(m);
   bind_channel(m);
+  bind_reports(m);
 }
 
 }  // namespace capstan

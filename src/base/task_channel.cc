@@ -13,7 +13,6 @@
 namespace capstan {
 namespace {
 
-constexpr double kStepInterval = 0.1;
 constexpr size_t kLongestMessage = 8192;
 
 // CLOCK_MONOTONIC is one clock for all processes of a host: the launcher compares these times.

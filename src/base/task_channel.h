@@ -18,6 +18,9 @@ namespace capstan {
 // is dropped. Step events are sent at most ten times a second; the last one goes out with end().
 class TaskChannel {
  public:
+  // Seconds between two step events.
+  static constexpr double kStepInterval = 0.1;
+
   // Takes over `fd`, if it is a Unix socket; -1 or anything else makes a channel that is silent.
   explicit TaskChannel(int fd = -1);
   ~TaskChannel();

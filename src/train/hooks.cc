@@ -99,30 +99,36 @@ class CountSteps : public Hook {
 
 class TellLauncher : public Hook {
  public:
-  TellLauncher(std::shared_ptr<TaskChannel> channel, Output loss, int64_t last)
-      : channel_(std::move(channel)), loss_(loss), last_(last) {}
+  TellLauncher(std::shared_ptr<TaskChannel> channel, std::shared_ptr<StepReporter> reporter,
+               Output loss)
+      : channel_(std::move(channel)), reporter_(std::move(reporter)), loss_(loss) {}
 
   std::vector<Output> before_run() override {
     return loss_ ? std::vector<Output>{loss_} : std::vector<Output>{};
   }
   bool after_run(Session&, std::span<const Tensor> values, int64_t step) override {
-    std::optional<double> loss;
-    if (!values.empty() && values[0].size() == 1) loss = number(values[0]);
-    channel_->step(step, loss, last_);
-    return false;
+    const bool reached = reporter_->reached(step);
+    if (reached || reporter_->due()) {
+      reporter_->report(step, values.empty() ? std::nullopt : number(values[0]));
+    }
+    return reached;
   }
-  void end(Session&, int64_t) override { channel_->end(); }
+  void end(Session&, int64_t step) override {
+    reporter_->finish(step);
+    channel_->end();
+  }
 
  private:
   static std::optional<double> number(const Tensor& t) {
+    if (t.size() != 1) return std::nullopt;
     if (t.dtype() == DType::kFloat) return double(*t.data<float>());
     if (t.dtype() == DType::kDouble) return *t.data<double>();
     return std::nullopt;
   }
 
   const std::shared_ptr<TaskChannel> channel_;
+  const std::shared_ptr<StepReporter> reporter_;
   const Output loss_;
-  const int64_t last_;
 };
 
 }  // namespace
@@ -145,9 +151,9 @@ std::shared_ptr<Hook> count_steps(std::shared_ptr<EventWriter> writer, int64_t s
   return std::make_shared<CountSteps>(std::move(writer), steps);
 }
 
-std::shared_ptr<Hook> tell_launcher(std::shared_ptr<TaskChannel> channel, Output loss,
-                                    int64_t last_step) {
-  return std::make_shared<TellLauncher>(std::move(channel), loss, last_step);
+std::shared_ptr<Hook> tell_launcher(std::shared_ptr<TaskChannel> channel,
+                                    std::shared_ptr<StepReporter> reporter, Output loss) {
+  return std::make_shared<TellLauncher>(std::move(channel), std::move(reporter), loss);
 }
 
 }  // namespace capstan

@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
-#include "base/task_channel.h"
 #include "io/event_writer.h"
 #include "session/session.h"
 #include "train/saver.h"
+#include "train/step_reporter.h"
 
 namespace capstan {
 
@@ -40,9 +40,9 @@ std::shared_ptr<Hook> summaries_every(std::shared_ptr<EventWriter> writer, Outpu
                                       int64_t steps);
 // Writes global_step/sec every `steps` steps.
 std::shared_ptr<Hook> count_steps(std::shared_ptr<EventWriter> writer, int64_t steps);
-// Tells the launcher the step, the value of `loss` (none where it is a default Output), and where
-// training will stop (0: nobody knows).
-std::shared_ptr<Hook> tell_launcher(std::shared_ptr<TaskChannel> channel, Output loss,
-                                    int64_t last_step);
+// Tells the launcher the step and the value of `loss` (none where it is a default Output), and
+// stops at its limit.
+std::shared_ptr<Hook> tell_launcher(std::shared_ptr<TaskChannel> channel,
+                                    std::shared_ptr<StepReporter> reporter, Output loss);
 
 }  // namespace capstan

@@ -42,15 +42,21 @@ MonitoredSession::MonitoredSession(Graph& graph, MonitoredSessionOptions options
     options_.hooks.push_back(
         checkpoint_every(saver_, options_.checkpoint_dir, options_.save_every));
   }
-  const Settings settings = settings_from_environment();
-  int64_t last = options_.max_steps;
-  if (settings.max_steps > 0)
-    last = last > 0 ? std::min(last, settings.max_steps) : settings.max_steps;
-  if (last > 0) options_.hooks.push_back(stop_at_step(last));
-  channel_ = std::make_shared<TaskChannel>(settings.task_fd);
-  if (channel_->connected()) options_.hooks.push_back(tell_launcher(channel_, options_.loss, last));
+  if (options_.max_steps > 0) options_.hooks.push_back(stop_at_step(options_.max_steps));
+  follow_launcher();
   for (const auto& hook : options_.hooks) hook->begin(graph);
   told([&] { create_session(); });
+}
+
+void MonitoredSession::follow_launcher() {
+  const Settings settings = settings_from_environment();
+  channel_ = std::make_shared<TaskChannel>(settings.task_fd);
+  if (!channel_->connected() && settings.max_steps <= 0) return;
+  auto reporter = std::make_shared<StepReporter>(channel_, settings.max_steps);
+  reporter->ends_at(options_.max_steps);
+  // The value is fetched only for somebody who listens.
+  Output loss = channel_->connected() ? options_.loss : Output{};
+  options_.hooks.push_back(tell_launcher(channel_, reporter, loss));
 }
 
 void MonitoredSession::told(const std::function<void()>& work) {

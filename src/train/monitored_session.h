@@ -61,6 +61,8 @@ class MonitoredSession {
   Session& session() { return *session_; }
 
  private:
+  // Where a launcher listens, or gave a limit.
+  void follow_launcher();
   void create_session();
   void prepare_as_chief();
   void wait_for_chief();

@@ -1,13 +1,10 @@
 """The steps of training as the launcher sees them: which runs count, their loss, the report."""
 
 import sys
-import time
 
+from capstan import _capstan
 from capstan.core import errors
 from capstan.session import task
-
-_REPORT_SECS = 0.1
-_LOSS_WORDS = ("loss", "cost", "entropy")
 
 
 def minimized(loss):
@@ -51,7 +48,7 @@ def _pairs(fetches, values):
 
 def _is_loss(fetch, losses):
     name = fetch if isinstance(fetch, str) else getattr(fetch, "name", "")
-    return fetch in losses or any(word in name.lower() for word in _LOSS_WORDS)
+    return fetch in losses or _capstan.is_called_loss(name)
 
 
 def loss_among(graph, fetches, values):
@@ -65,48 +62,25 @@ def loss_among(graph, fetches, values):
     return None
 
 
-class StepReporter:
+class StepReporter(_capstan.StepReporter):
     """Tells the launcher the step, at most ten times a second; knows when the limit is reached."""
 
     def __init__(self, graph):
-        self._graph = graph
-        self._process = task.process()
-        self._next_time = 0.0
-        self._loss = None
-        self.last_step = 0  # where training will stop, if somebody said so
-        self.limit = self._process.max_steps
-
-    @property
-    def due(self):
-        return time.time() >= self._next_time
-
-    @property
-    def next_time(self):
-        return self._next_time if self._process.channel.connected else float("inf")
-
-    def reached(self, step):
-        return 0 < self.limit <= step
+        process = task.process()
+        super().__init__(process.channel, process.max_steps)
+        self._graph, self._listens = graph, process.channel.connected
 
     def report_if_due(self, step, fetches, values):
         if self.due or self.reached(step):
-            self.report(step, fetches, values)
+            listens = self._listens
+            self.report(int(step), loss_among(self._graph, fetches, values) if listens else None)
 
-    def report(self, step, fetches, values):
-        self._next_time = time.time() + _REPORT_SECS
-        if self._process.channel.connected:
-            self._loss = loss_among(self._graph, fetches, values)
-            self._tell(step)
-
-    def finish(self, sess, step_tensor):
-        """The step at which training has ended, with the last loss that is known."""
-        if not self._process.channel.connected:
+    def end(self, sess, step_tensor):
+        """The step at which training has ended."""
+        if not self._listens:
             return
         try:
             step = sess.run(step_tensor)
         except errors.OpError:
             return  # the parameter server has left already: the last report stands
-        self._tell(step)
-
-    def _tell(self, step):
-        ends = [last for last in (self.last_step, self.limit) if last > 0]
-        self._process.channel.step(int(step), self._loss, min(ends, default=0))
+        self.finish(int(step))

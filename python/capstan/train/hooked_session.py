@@ -10,7 +10,7 @@ from capstan.session.limit_guard import LimitGuard
 from capstan.session.session import BaseSession
 from capstan.train.hooks import SessionRunArgs, SessionRunContext, SessionRunHook, SessionRunValues
 from capstan.train.session_layers import WrappedSession
-from capstan.train.step_hooks import StepHook, StopAtStepHook
+from capstan.train.step_hooks import StepHook
 
 
 class HookedSession(WrappedSession):
@@ -145,8 +145,8 @@ class _LauncherHook(StepHook):
     def after_create_session(self, session, coord):
         if self._reporter.limit and isinstance(session, BaseSession):
             self._guard = LimitGuard(session, self._reporter.limit, self._global_step_tensor)
-        ends = [hook._last_step for hook in self._others if isinstance(hook, StopAtStepHook)]
-        self._reporter.last_step = min((int(end) for end in ends), default=0)
+        ends = (hook._ends_at() for hook in self._others if isinstance(hook, StepHook))
+        self._reporter.ends_at(min((end for end in ends if end > 0), default=0))
 
     def after_run(self, run_context, run_values):
         step = run_values.results + 1
@@ -158,7 +158,7 @@ class _LauncherHook(StepHook):
                 run_context.request_stop()
 
     def end(self, session):
-        self._reporter.finish(session, self._global_step_tensor)
+        self._reporter.end(session, self._global_step_tensor)
 
     def _quiet_until(self):
         return self._reporter.limit or float("inf"), self._reporter.next_time

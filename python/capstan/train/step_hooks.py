@@ -43,6 +43,10 @@ class StepHook(SessionRunHook):
         """What before_run would have got, where it was not called."""
         return step
 
+    def _ends_at(self):
+        """The step at which it ends training, for the launcher; 0 where it does not know."""
+        return 0
+
 
 @public("train.StopAtStepHook")
 class StopAtStepHook(StepHook):
@@ -70,6 +74,9 @@ class StopAtStepHook(StepHook):
 
     def _quiet_until(self):
         return self._last_step, NEVER
+
+    def _ends_at(self):
+        return int(self._last_step)
 
 
 @public("train.CheckpointSaverListener")

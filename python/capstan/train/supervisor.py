@@ -32,7 +32,7 @@ class _WatchedSession(FollowedSession, Session):
 
     def _finish(self):
         if self._step is not None:
-            self._reporter.finish(super(), self._step)
+            self._reporter.end(super(), self._step)
 
     def run(self, fetches, feed_dict=None, options=None, run_metadata=None):
         if self._supervisor is None:
