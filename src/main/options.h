@@ -76,6 +76,7 @@ struct OperatorOptions {
   std::string lease_space;
   std::string gang_scheduler;
   std::string domain;
+  bool take_over = false;
 };
 
 struct JobsOptions {
