@@ -46,10 +46,13 @@ def keep_matching(config, items, pattern):
 
 @pytest.fixture(scope="session", autouse=True)
 def state_of_the_tests(tmp_path_factory):
-    """Jobs of the tests are not remembered among those of whoever runs them."""
+    """Jobs of the tests are not remembered among those of whoever runs them, nor sent to their clusters."""
     with pytest.MonkeyPatch.context() as patch:
+        state = tmp_path_factory.mktemp("state")
         patch.delenv("CAPSTAN_STATE_DIR", raising=False)
-        patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
+        patch.setenv("XDG_STATE_HOME", str(state))
+        patch.setenv("KUBECONFIG", str(state / "no-kubeconfig"))
+        patch.delenv("KUBERNETES_SERVICE_HOST", raising=False)
         yield
 
 

@@ -157,6 +157,7 @@ JobRecord record_of(const Json& json) {
   record.cwd = json.at("cwd");
   record.log_dir = json.at("log_dir");
   if (json.contains("host")) record.host = json.at("host");
+  if (json.contains("cluster")) record.cluster = json.at("cluster");
   record.created = whole_at<int64_t>(json, "created", 0);
   record.detached = json.at("detached");
   record.controller = whole_at(json, "controller", 0);
@@ -215,6 +216,7 @@ std::string to_json(const JobRecord& record) {
                {"last_lines", lines(record.last_lines)},
                {"steps_per_second", record.steps_per_second},
                {"curve", json_of(record.curve)}};
+  if (!record.cluster.empty()) json["cluster"] = cut(record.cluster, kLongestLine);
   // What tasks print may be anything, and cutting may have halved a character.
   return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }

@@ -25,6 +25,7 @@ struct JobRecord {
   std::vector<std::string> command;  // the program and its arguments
   std::string host;                  // where it runs, by name; empty: not known
   std::string cwd;
+  std::string cluster;    // where its tasks ran, of a job that was kept from one; empty: here
   std::string log_dir;    // empty: none are kept
   int64_t created = 0;    // seconds since 1970
   bool detached = false;  // nobody waits for it

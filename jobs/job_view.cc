@@ -127,7 +127,8 @@ std::string status_text(const ShelvedJob& job, double now, size_t columns,
   }
   if (cause && !cause->error.empty()) head.push_back({"error", plain(cause->error)});
   head.push_back({"command", plain(fmt::format("{}", fmt::join(record.command, " ")))});
-  head.push_back({"folder", plain(record.cwd)});
+  if (!record.cluster.empty()) head.push_back({"ran in", plain(record.cluster)});
+  if (record.cluster.empty()) head.push_back({"folder", plain(record.cwd)});
   if (!record.log_dir.empty()) head.push_back({"logs", plain(record.log_dir)});
   std::string out;
   add_lines(out, text_table(head, columns));

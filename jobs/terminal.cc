@@ -31,14 +31,21 @@ size_t columns(int fd) {
   return ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
 }
 
+std::string TaskPrefixes::of(const TaskId& task) {
+  if (!colour_) return fmt::format("[{}] ", task.name());
+  const int next = kColours[colours_.size() % kColours.size()];
+  return fmt::format("\x1b[{}m[{}]\x1b[0m ", colours_.emplace(task, next).first->second,
+                     task.name());
+}
+
 void Terminal::started(const TaskReport& task) {
   ++live_tasks_;
-  colours_.emplace(task.task, kColours[colours_.size() % kColours.size()]);
+  prefixes_.of(task.task);
 }
 
 // What the task prints is its own, but may quote a peer.
 void Terminal::log(const TaskId& task, std::string_view line) {
-  if (!options_.quiet) show(prefix(task), printable_with_colours(line));
+  if (!options_.quiet) show(prefixes_.of(task), printable_with_colours(line));
 }
 
 void Terminal::progress(const TaskId& task, const Progress& progress) {
@@ -100,11 +107,6 @@ void Terminal::finish(const JobReport& report) {
     }
   }
   if (!report.log_dir.empty()) write(options_.err, fmt::format("logs: {}\n", report.log_dir));
-}
-
-std::string Terminal::prefix(const TaskId& task) {
-  if (!options_.colour) return fmt::format("[{}] ", task.name());
-  return fmt::format("\x1b[{}m[{}]\x1b[0m ", colours_[task], task.name());
 }
 
 void Terminal::show(std::string_view prefix, std::string_view line) {

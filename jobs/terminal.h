@@ -24,9 +24,22 @@ struct TerminalOptions {
 // Of a terminal; 80 where the descriptor is none.
 size_t columns(int fd);
 
+// "[worker/0] ", in the task's own colour where there are colours.
+class TaskPrefixes {
+ public:
+  explicit TaskPrefixes(bool colour) : colour_(colour) {}
+  // A task has its colour from the first time on.
+  std::string of(const TaskId& task);
+
+ private:
+  const bool colour_;
+  std::map<TaskId, int> colours_;
+};
+
 class Terminal : public JobObserver {
  public:
-  Terminal(TerminalOptions options, OutputQueue& output) : options_(options), output_(output) {}
+  Terminal(TerminalOptions options, OutputQueue& output)
+      : options_(options), output_(output), prefixes_(options.colour) {}
 
   void started(const TaskReport& task) override;
   void log(const TaskId& task, std::string_view line) override;
@@ -42,14 +55,13 @@ class Terminal : public JobObserver {
   std::string status() const;  // progress_text()
 
  private:
-  std::string prefix(const TaskId& task);
   void show(std::string_view prefix, std::string_view line);
   void write(int fd, std::string_view text) { output_.write(fd, text); }
   void clear_live_line();
 
   const TerminalOptions options_;
   OutputQueue& output_;
-  std::map<TaskId, int> colours_;
+  TaskPrefixes prefixes_;
   int live_tasks_ = 0;
   std::map<TaskId, int64_t> steps_;
   Progress progress_;  // its step is the furthest of all

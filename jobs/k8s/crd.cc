@@ -1,8 +1,11 @@
 #include "jobs/k8s/crd.h"
 
+#include <fmt/format.h>
+
 #include <nlohmann/json.hpp>
 
 #include "jobs/k8s/fields.h"
+#include "jobs/k8s/json_at.h"
 #include "jobs/k8s/yaml_text.h"
 
 namespace capstan::jobs::k8s {
@@ -115,6 +118,29 @@ json version(const char* name) {
           {"additionalPrinterColumns", columns}};
 }
 
+// Null if it is not served.
+const json& version_of(const json& crd, std::string_view name) {
+  static const json kNone;
+  for (const json& one : list_at(at(crd, "spec"), "versions")) {
+    if (text_at(one, "name") == name && flag_at(one, "served", false)) return one;
+  }
+  return kNone;
+}
+
+// Fields by name that a schema does not have, where it drops what it does not know.
+void add_missing(std::span<const Field> fields, const json& schema, const std::string& path,
+                 std::vector<std::string>& lacks) {
+  if (flag_at(schema, kKeepUnknown, false)) return;
+  for (const Field& field : fields) {
+    const json& there = at(schema, "properties", field.name);
+    const std::string name = path + "." + std::string(field.name);
+    if (there.is_null()) lacks.push_back(name);
+    if (there.is_object() && field.kind == FieldKind::kObject && !field.open) {
+      add_missing(field.fields, there, name, lacks);
+    }
+  }
+}
+
 }  // namespace
 
 json crd_json() {
@@ -131,6 +157,25 @@ json crd_json() {
             {"scope", "Namespaced"},
             {"conversion", {{"strategy", "None"}}},
             {"versions", {version("v1"), version("v1beta2"), version("v1beta1")}}}}};
+}
+
+std::string crd_note(const json& crd) {
+  const bool ours = text_at(at(crd, "metadata", "labels"), kPartOfLabel) == kPartOf;
+  std::vector<std::string> lacks;
+  for (const char* name : {"v1", "v1beta2", "v1beta1"}) {
+    const json& there = version_of(crd, name);
+    if (there.is_null()) lacks.push_back(std::string("version ") + name);
+    if (there.is_null() || std::string_view(name) != "v1") continue;
+    const json& spec = at(there, "schema", "openAPIV3Schema", "properties", "spec");
+    add_missing(spec_fields(), spec, "spec", lacks);
+  }
+  if (ours && lacks.empty()) return "";
+  return fmt::format("the definition of TFJobs in this cluster is {}{}{}. To have Capstan's: {}",
+                     ours ? "an older one of Capstan's" : "another owner's",
+                     lacks.empty() ? "" : "; what it does not know is dropped in silence: ",
+                     fmt::join(lacks, ", "),
+                     "capstan validate --print-crd | kubectl apply --server-side --force-conflicts "
+                     "-f -");
 }
 
 std::string crd_text() {

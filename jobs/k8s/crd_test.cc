@@ -210,5 +210,20 @@ TEST(YamlText, IsReadAsTheSameValue) {
   EXPECT_EQ(*read_documents(yaml_text(value), "t").at(0).json, value) << yaml_text(value);
 }
 
+TEST(CrdNote, SaysNothingOfOurOwn) { EXPECT_EQ(crd_note(crd_json()), ""); }
+
+TEST(CrdNote, NamesWhatAnotherOwnersDefinitionWouldDrop) {
+  json other = crd_json();
+  other["metadata"].erase("labels");
+  other["spec"]["versions"].erase(2);
+  json& spec = other["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"];
+  spec["properties"].erase("tensorboard");
+  spec["properties"]["runPolicy"]["properties"].erase("restartScope");
+  EXPECT_THAT(crd_note(other),
+              testing::HasSubstr("is another owner's; what it does not know is "
+                                 "dropped in silence: spec.runPolicy.restartScope, "
+                                 "spec.tensorboard, version v1beta1"));
+}
+
 }  // namespace
 }  // namespace capstan::jobs::k8s

@@ -32,10 +32,17 @@ std::string_view method_of(Verb verb) {
     case Verb::kGet: return "GET";
     case Verb::kCreate: return "POST";
     case Verb::kUpdate: return "PUT";
-    case Verb::kMergePatch: return "PATCH";
+    case Verb::kMergePatch:
+    case Verb::kApply: return "PATCH";
     case Verb::kDelete: break;
   }
   return "DELETE";
+}
+
+// JSON is YAML.
+std::string_view content_type(Verb verb) {
+  if (verb == Verb::kMergePatch) return "application/merge-patch+json";
+  return verb == Verb::kApply ? "application/apply-patch+yaml" : "application/json";
 }
 
 // A Status object, or the text that a proxy wrote.
@@ -112,9 +119,7 @@ HttpRequest HttpApi::request_of(const ApiCall& call) {
                       .timeout = call.timeout > 0 ? call.timeout : options_.timeout,
                       .urgent = call.urgent};
   if (!call.body) return request;
-  const bool patch = call.verb == Verb::kMergePatch;
-  request.headers.push_back(patch ? "Content-Type: application/merge-patch+json"
-                                  : "Content-Type: application/json");
+  request.headers.push_back("Content-Type: " + std::string(content_type(call.verb)));
   // Bytes that are no UTF-8 would make the server refuse all of it.
   request.body = call.body->dump(-1, ' ', false, json::error_handler_t::replace);
   return request;
@@ -217,12 +222,11 @@ std::unique_ptr<Watch> HttpApi::watch(Resource resource, std::string space, std:
   return open(std::move(stream), "watch=true&" + query);
 }
 
-std::unique_ptr<Watch> HttpApi::follow_log(ObjectName pod, std::string query,
-                                           LogFollower& follower) {
+std::unique_ptr<Watch> HttpApi::read_log(ObjectName pod, std::string query, LogFollower& follower) {
   auto stream = std::make_shared<Stream>(
       Stream{{"get", kPods, "log", std::move(pod)}, LineCutter(options_.most_line)});
   stream->follower = &follower;
-  return open(std::move(stream), "follow=true&" + query);
+  return open(std::move(stream), query);
 }
 
 std::unique_ptr<Watch> HttpApi::open(std::shared_ptr<Stream> stream, std::string_view query) {

@@ -31,8 +31,8 @@ class HttpApi final : public KubeApi {
   void call(ApiCall call, OnAnswer done) override;
   std::unique_ptr<Watch> watch(Resource resource, std::string space, std::string query,
                                WatchSink& sink) override;
-  std::unique_ptr<Watch> follow_log(ObjectName pod, std::string query,
-                                    LogFollower& follower) override;
+  std::unique_ptr<Watch> read_log(ObjectName pod, std::string query,
+                                  LogFollower& follower) override;
 
   const KubeConfig& config() const { return config_; }
 

@@ -203,7 +203,7 @@ TEST_F(HttpApiTest, AWatchMayBeEndedFromInside) {
 
 TEST_F(HttpApiTest, FollowsALogToItsLastLine) {
   reply = TestServer::chunked() + TestServer::chunk("one\ntw");
-  const auto log = api->follow_log({"a", "p"}, "container=c", seen);
+  const auto log = api->read_log({"a", "p"}, "follow=true&container=c", seen);
   run_until([&] { return seen.all.size() == 1; });
   EXPECT_THAT(requests[0],
               StartsWith("GET /api/v1/namespaces/a/pods/p/log?follow=true&container=c"));

@@ -31,7 +31,8 @@ inline constexpr std::string_view kSecretFolder = "/var/run/capstan/job";
 
 // What the operator was told, the same for all jobs.
 struct ClusterOptions {
-  std::string domain;  // appended to service names in TF_CONFIG: "cluster.local"; empty: none
+  bool take_over = false;  // jobs that another operator has begun: it is gone
+  std::string domain;      // appended to service names in TF_CONFIG: "cluster.local"; empty: none
   std::string gang_scheduler;  // "volcano", else one of scheduler-plugins; empty: none
 };
 

@@ -47,6 +47,7 @@ JobRunner::JobRunner(OperatorContext& context, const JobPods& pods, const json& 
       alive_(std::make_shared<bool>(true)) {
   status_ = read_status(at(object, "status"));
   read(object);
+  hear_of_others(object);
 }
 
 JobRunner::~JobRunner() {
@@ -56,6 +57,7 @@ JobRunner::~JobRunner() {
 }
 
 void JobRunner::job_changed(const json& object) {
+  if (hear_of_others(object)) soon();
   const int64_t generation = whole_at(at(object, "metadata"), "generation").value_or(0);
   const bool same = generation != 0 && generation == job_.generation;
   if (!same) {
@@ -85,7 +87,7 @@ void JobRunner::soon() {
 void JobRunner::look() {
   scheduled_ = false;
   if (shrunk_) return remove_after_its_time();
-  if (job_.being_deleted || !is_ours(job_)) {
+  if (job_.being_deleted || !is_ours(job_) || !other_.empty()) {
     stop_living();
   } else if (status_.ended()) {
     be_finished();

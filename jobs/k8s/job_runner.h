@@ -46,6 +46,8 @@ class JobRunner final : private JobVoice, private JobObserver {
     JobController controller;
   };
 
+  // Whoever else writes the status has the job; whether that is news.
+  bool hear_of_others(const nlohmann::json& object);
   void read(const nlohmann::json& object);
   void soon();
   void look();
@@ -83,6 +85,7 @@ class JobRunner final : private JobVoice, private JobObserver {
   OperatorContext& context_;
   const JobPods& pods_;
   TfJob job_;
+  std::string other_;  // operator that has the job; empty: none
   std::vector<FieldError> errors_;
   TfJobStatus status_;  // ours is the truth; the server's follows
   ObjectWriter writer_;

@@ -69,7 +69,9 @@ struct ApiAnswer {
 using OnAnswer = std::function<void(const ApiAnswer&)>;
 
 // kGet without a name lists; kDelete without a name deletes whatever the query's selectors pick.
-enum class Verb { kGet, kCreate, kUpdate, kMergePatch, kDelete };
+// kApply (server-side apply; the query has fieldManager) makes the object, or changes the fields
+// that the body names.
+enum class Verb { kGet, kCreate, kUpdate, kMergePatch, kApply, kDelete };
 
 struct ApiCall {
   Verb verb = Verb::kGet;
@@ -118,9 +120,10 @@ class KubeApi {
   // `query` has selectors, resourceVersion and so on; the sink outlives the watch.
   virtual std::unique_ptr<Watch> watch(Resource resource, std::string space, std::string query,
                                        WatchSink& sink) = 0;
-  // `query`: "container=c&tailLines=10". Ends when the container does.
-  virtual std::unique_ptr<Watch> follow_log(ObjectName pod, std::string query,
-                                            LogFollower& follower) = 0;
+  // `query`: "container=c&tailLines=10&follow=true". Ends when the container does; without
+  // follow=true once everything that is there has been told.
+  virtual std::unique_ptr<Watch> read_log(ObjectName pod, std::string query,
+                                          LogFollower& follower) = 0;
 };
 
 // What is known of all objects of one kind that a selector picks: see informer.h.

@@ -92,7 +92,8 @@ KubeEnvironment kube_environment() {
 }
 
 bool has_kube_config(const KubeChoice& choice, const KubeEnvironment& environment, Files& files) {
-  return in_pod(environment) || !paths_of(choice, environment, files).empty();
+  const bool may_speak = files.exists(join_path(environment.account, "token"));
+  return (in_pod(environment) && may_speak) || !paths_of(choice, environment, files).empty();
 }
 
 KubeConfig load_kube_config(const KubeChoice& choice, const KubeEnvironment& environment,

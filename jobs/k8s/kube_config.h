@@ -45,7 +45,7 @@ struct KubeChoice {
 // program does not know.
 KubeConfig load_kube_config(const KubeChoice& choice, const KubeEnvironment& environment,
                             Files& files = posix_files());
-// There are files to read, or we are in a pod: else jobs run on this machine.
+// There are files to read, or we are in a pod that has an account: else jobs run on this machine.
 bool has_kube_config(const KubeChoice& choice, const KubeEnvironment& environment,
                      Files& files = posix_files());
 

@@ -61,6 +61,16 @@ bool lacks_right(const std::string& words) {
   return words.find(" cannot ") != words.npos || words == reason_of(403);
 }
 
+// The verb that the server names: whoever applies an object that is not there yet has to create it.
+std::string_view missing_verb(const Asked& asked, std::string_view words) {
+  constexpr std::string_view kBefore = " cannot ", kAfter = " resource ";
+  const size_t begin = words.find(kBefore);
+  const size_t end = words.find(kAfter, begin == words.npos ? 0 : begin);
+  if (begin == words.npos || end == words.npos) return asked.verb;
+  words = words.substr(begin + kBefore.size(), end - begin - kBefore.size());
+  return words.find_first_not_of("abcdefghijklmnopqrstuvwxyz") == words.npos ? words : asked.verb;
+}
+
 std::string role_kind(const Asked& asked) {
   const bool everywhere = !asked.resource.namespaced || asked.object.space.empty();
   return everywhere ? "ClusterRole" : "Role in namespace " + asked.object.space;
@@ -77,7 +87,9 @@ bool kind_is_missing(const Asked& asked, const nlohmann::json* status) {
 std::string remedy(const Asked& asked, int code, const nlohmann::json* status,
                    const std::string& words) {
   if (code == 403 && lacks_right(words)) {
-    return fmt::format(". This account needs the rule {} in its {}", rbac_rule(asked),
+    Asked missing = asked;
+    missing.verb = missing_verb(asked, words);
+    return fmt::format(". This account needs the rule {} in its {}", rbac_rule(missing),
                        role_kind(asked));
   }
   if (code == 401) {
@@ -85,8 +97,11 @@ std::string remedy(const Asked& asked, int code, const nlohmann::json* status,
            "another cluster";
   }
   if (code == 404 && kind_is_missing(asked, status)) {
-    return fmt::format(". Is the CRD of {}.{} installed, with version {}?", asked.resource.plural,
-                       asked.resource.group, asked.resource.version);
+    const bool ours = asked.resource.plural == kTfJobs.plural;
+    return fmt::format(
+        ". Is the CRD of {}.{} installed, with version {}?{}", asked.resource.plural,
+        asked.resource.group, asked.resource.version,
+        ours ? " (capstan validate --print-crd | kubectl apply --server-side -f -)" : "");
   }
   return "";
 }
@@ -100,7 +115,8 @@ Asked asked_of(const ApiCall& call) {
       case Verb::kGet: return one ? "get" : "list";
       case Verb::kCreate: return "create";
       case Verb::kUpdate: return "update";
-      case Verb::kMergePatch: return "patch";
+      case Verb::kMergePatch:
+      case Verb::kApply: return "patch";
       case Verb::kDelete: break;
     }
     return one ? "delete" : "deletecollection";

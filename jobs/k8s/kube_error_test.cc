@@ -43,6 +43,15 @@ TEST(KubeError, GivesTheRuleForASubresourceAndForAllNamespaces) {
   EXPECT_THAT(error.message(), HasSubstr("ClusterRole"));
 }
 
+TEST(KubeError, GivesTheRuleForTheVerbThatTheServerNames) {
+  const auto status = status_json(
+      403, "Forbidden",
+      R"(tfjobs.kubeflow.org "j" is forbidden: User "u" cannot create resource "tfjobs" in API group)");
+  const Error error = refusal(asked_of({Verb::kApply, kTfJobs, {"a", "j"}}), 403, &status);
+  EXPECT_THAT(error.message(), HasSubstr("cannot patch tfjobs.kubeflow.org a/j"));
+  EXPECT_THAT(error.message(), HasSubstr(R"(verbs: ["create"])"));
+}
+
 TEST(KubeError, NamesNoRuleWhereNoneHelps) {
   const auto status = status_json(403, "Forbidden", "exceeded quota: compute");
   EXPECT_THAT(refusal(kListPods, 403, &status).message(), Not(HasSubstr("rule")));

@@ -45,6 +45,7 @@ struct MemoryApi::Reader {
   ObjectName pod;
   LogFollower* follower;
   size_t read = 0;
+  bool follows = false;
 };
 
 class MemoryApi::Handle final : public Watch {
@@ -240,8 +241,11 @@ void MemoryApi::send_bookmarks() {
   });
 }
 
-std::unique_ptr<Watch> MemoryApi::follow_log(ObjectName pod, std::string, LogFollower& follower) {
+std::unique_ptr<Watch> MemoryApi::read_log(ObjectName pod, std::string query,
+                                           LogFollower& follower) {
+  history_.push_back("get pods/log " + pod.space + "/" + pod.name);
   auto reader = std::make_shared<Reader>(Reader{pod, &follower});
+  reader->follows = query_value(parse_query(query), "follow") == "true";
   readers_.push_back(reader);
   after(0, [=, this] { send_lines(pod); });
   return std::make_unique<Handle>([reader] { reader->follower = nullptr; });
@@ -268,7 +272,7 @@ void MemoryApi::send_lines(const ObjectName& pod) {
       reader->read = end + 1;
       reader->follower->line(line);
     }
-    const bool over = reader->pod == pod && log.ended;
+    const bool over = reader->pod == pod && (log.ended || !reader->follows);
     if (over && reader->follower) std::exchange(reader->follower, nullptr)->closed({}, 200);
   }
   std::erase_if(readers_, [](const auto& reader) { return reader->follower == nullptr; });

@@ -38,8 +38,8 @@ class MemoryApi final : public KubeApi {
   void call(ApiCall call, OnAnswer done) override;
   std::unique_ptr<Watch> watch(Resource resource, std::string space, std::string query,
                                WatchSink& sink) override;
-  std::unique_ptr<Watch> follow_log(ObjectName pod, std::string query,
-                                    LogFollower& follower) override;
+  std::unique_ptr<Watch> read_log(ObjectName pod, std::string query,
+                                  LogFollower& follower) override;
 
   // For tests. The first is a call that is done at once, without faults.
   ApiAnswer now(ApiCall call);

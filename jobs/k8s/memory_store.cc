@@ -97,6 +97,7 @@ ApiAnswer MemoryStore::done(const ApiCall& call) {
     case Verb::kCreate: return create(call);
     case Verb::kUpdate:
     case Verb::kMergePatch: return update(call);
+    case Verb::kApply: return apply_fields(call);
     case Verb::kDelete: break;
   }
   return call.object.name.empty() ? remove_all(call) : remove(call);
@@ -187,6 +188,20 @@ ApiAnswer MemoryStore::update(const ApiCall& call) {
   }
   check_body(call);
   return write(call, before, json(*call.body));
+}
+
+// Who owns which field is not known here: nothing is taken away.
+ApiAnswer MemoryStore::apply_fields(const ApiCall& call) {
+  check_body(call);
+  const bool dry = query_value(parse_query(call.query), "dryRun") == "All";
+  if (!all(call.resource).contains(call.object)) {
+    ApiCall creation = call;
+    creation.verb = Verb::kCreate;
+    return dry ? answer(201, *call.body) : create(creation);
+  }
+  ApiCall patch = call;
+  patch.verb = Verb::kMergePatch;
+  return dry ? answer(200, *call.body) : update(patch);
 }
 
 ApiAnswer MemoryStore::write(const ApiCall& call, const Object& before, json&& wanted) {

@@ -61,6 +61,7 @@ class MemoryStore {
   ApiAnswer page(const ApiCall& call, Snapshot snapshot, int64_t limit);
   ApiAnswer create(const ApiCall& call);
   ApiAnswer update(const ApiCall& call);
+  ApiAnswer apply_fields(const ApiCall& call);
   ApiAnswer remove(const ApiCall& call);
   ApiAnswer remove_all(const ApiCall& call);
   ApiAnswer bind(const ApiCall& call);

@@ -66,6 +66,7 @@ void StatusWriter::send_soon() {
 }
 
 void StatusWriter::send() {
+  if (stopped_) return;
   Json patch = merge_difference(there_, wanted_);
   if (patch.empty()) return;
   Json body = {{"metadata", {{"resourceVersion", version_}, {"uid", uid_}}},

@@ -29,6 +29,8 @@ class StatusWriter {
   void write(const nlohmann::json& status);
   // Nothing more will be written; seen() begins anew.
   void forget();
+  // Somebody else writes it from now on.
+  void stop() { stopped_ = true; }
   // The server has it.
   bool settled() const { return !busy_ && merge_difference(there_, wanted_).empty(); }
 
@@ -47,7 +49,7 @@ class StatusWriter {
   const std::function<void()> written_;
   nlohmann::json there_, wanted_;
   std::string version_;
-  bool asked_ = false, busy_ = false, posted_ = false;
+  bool asked_ = false, busy_ = false, posted_ = false, stopped_ = false;
   Backoff backoff_;
   std::shared_ptr<bool> alive_;
 };

@@ -26,12 +26,13 @@ std::string log_file_name(const TaskId& task) {
   return fmt::format("{}-{}.log", task.job, task.index);
 }
 
-LogReader::LogReader(std::string folder, const std::vector<TaskId>& tasks, bool prefixed) {
+LogReader::LogReader(std::string folder, const std::vector<TaskId>& tasks,
+                     const std::function<std::string(const TaskId&)>& prefix_of) {
   for (const TaskId& task : tasks) {
     files_.push_back(std::make_unique<File>());
     File& file = *files_.back();
     file.path = join_path(folder, log_file_name(task));
-    file.prefix = prefixed ? fmt::format("[{}] ", task.name()) : "";
+    file.prefix = prefix_of(task);
     file.lines = std::make_unique<TaskLog>("", [this, &file](std::string_view line) {
       (*sink_)(file.prefix + printable_with_colours(line));
     });

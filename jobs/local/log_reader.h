@@ -18,8 +18,9 @@ class LogReader {
  public:
   using Sink = std::function<void(std::string_view line)>;
 
-  // `prefixed`: each line begins with its task, as in "[ps/0] ".
-  LogReader(std::string folder, const std::vector<TaskId>& tasks, bool prefixed);
+  // Each line begins with what `prefix_of` gives for its task, as in "[ps/0] ".
+  LogReader(std::string folder, const std::vector<TaskId>& tasks,
+            const std::function<std::string(const TaskId&)>& prefix_of);
 
   // What has come since the last call, fit for a terminal. A line that has not ended is shown when
   // it has, or when it is very long.

@@ -46,6 +46,12 @@ std::optional<Number> number_after(std::string_view line, std::string_view word)
 
 }  // namespace
 
+std::string_view as_seen(std::string_view line) {
+  if (line.ends_with('\r')) line.remove_suffix(1);
+  line.remove_prefix(line.rfind('\r') == std::string_view::npos ? 0 : line.rfind('\r') + 1);
+  return line;
+}
+
 std::string older_log(const std::string& path) { return path + ".1"; }
 
 TaskLog::TaskLog(const std::string& path, OnLine on_line, uint64_t largest)
@@ -122,9 +128,7 @@ void TaskLog::cut() {
 }
 
 void TaskLog::line(std::string_view text) {
-  // A progress bar rewrites its line: what the eye would see is what follows the last return.
-  if (text.ends_with('\r')) text.remove_suffix(1);
-  text.remove_prefix(text.rfind('\r') == std::string_view::npos ? 0 : text.rfind('\r') + 1);
+  text = as_seen(text);
   if (last_.size() == kLinesKept) last_.pop_front();
   last_.emplace_back(text);
   on_line_(text);

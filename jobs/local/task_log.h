@@ -49,6 +49,9 @@ class TaskLog {
   std::deque<std::string> last_;
 };
 
+// A progress bar rewrites its line: what of it the eye would see.
+std::string_view as_seen(std::string_view line);
+
 // Where the older part of a log that grew too large lies.
 std::string older_log(const std::string& path);
 

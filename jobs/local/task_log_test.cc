@@ -65,7 +65,7 @@ TEST(TaskLog, KeepsAtMostTwiceItsLargestSizeAndIsReadInOrder) {
   const std::string& folder = temporary.path();
   std::vector<std::string> lines;
   LogReader::Sink sink = [&](std::string_view line) { lines.emplace_back(line); };
-  LogReader follower(folder, {{"ps", 0}}, false);
+  LogReader follower(folder, {{"ps", 0}}, [](const TaskId&) { return ""; });
   TaskLog log(
       folder + "/ps-0.log", [](std::string_view) {}, 1000);
   for (int i = 0; i < 1000; ++i) {
@@ -76,7 +76,7 @@ TEST(TaskLog, KeepsAtMostTwiceItsLargestSizeAndIsReadInOrder) {
   EXPECT_EQ(lines.size(), 1000u);
   EXPECT_EQ(lines.back(), "line 0999");
   lines.clear();
-  LogReader(folder, {{"ps", 0}}, false).read(sink);
+  LogReader(folder, {{"ps", 0}}, [](const TaskId&) { return ""; }).read(sink);
   EXPECT_GE(lines.size(), 100u);
   EXPECT_LE(lines.size(), 200u);
   EXPECT_TRUE(std::ranges::is_sorted(lines));
@@ -121,7 +121,8 @@ TEST(LogReader, ShowsALineThatNeverEndedWhenNothingMoreComes) {
   folder.put("ps-0.log", "whole\nkilled in the mid");
   std::vector<std::string> lines;
   LogReader::Sink sink = [&](std::string_view line) { lines.emplace_back(line); };
-  LogReader reader(folder.path(), {{"ps", 0}}, true);
+  LogReader reader(folder.path(), {{"ps", 0}},
+                   [](const TaskId& task) { return "[" + task.name() + "] "; });
   reader.read(sink);
   EXPECT_THAT(lines, ElementsAre("[ps/0] whole"));
   reader.finish(sink);

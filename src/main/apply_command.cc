@@ -7,9 +7,11 @@
 #include "jobs/k8s/kube_time.h"
 #include "jobs/k8s/local_job.h"
 #include "jobs/k8s/local_status.h"
+#include "main/cluster_apply.h"
 #include "main/installation.h"
 #include "main/job_file.h"
 #include "main/options.h"
+#include "main/where.h"
 
 namespace capstan::cli {
 namespace {
@@ -62,24 +64,46 @@ std::vector<k8s::LocalTfJob> plan_all(std::vector<JobInFile>& all, const k8s::Lo
   return planned;
 }
 
-}  // namespace
-
-int apply_files(const ApplyOptions& options) {
-  if (!options.local) {
-    throw invalid_argument(
-        "give --local: jobs run as processes of this machine, and nowhere else "
-        "yet");
-  }
-  JobsInFiles all = read_job_files(options.files);
-  for (const std::string& note : all.notes) fmt::print(stderr, "{}\n", note);
-  const std::vector<k8s::LocalTfJob> planned = plan_all(all.jobs, plan_of(options));
+int run_here_all(std::vector<JobInFile>& all, const ApplyOptions& options) {
+  const std::vector<k8s::LocalTfJob> planned = plan_all(all, plan_of(options));
   if (planned.empty()) return jobs::kExitUsage;
   int code = 0;
   for (size_t i = 0; i < planned.size() && code < jobs::kExitSignalBase; ++i) {
-    const int ended = run_one(all.jobs[i], planned[i], options);
+    const int ended = run_one(all[i], planned[i], options);
     if (ended != 0) code = ended;
   }
   return code;
+}
+
+// What only makes sense on one of the two sides.
+void check_options(const ApplyOptions& options, bool in_cluster) {
+  const bool processes = !options.images.empty() || !options.env.empty() ||
+                         !options.log_dir.empty() || !options.python.empty() || options.detach;
+  if (in_cluster && processes) {
+    throw invalid_argument(
+        "--image, --env, --log-dir, --python and --detach are for jobs of this machine: add "
+        "--local. In a cluster the file says it all, and apply returns at once");
+  }
+  if (!in_cluster && (options.dry_run || options.follow)) {
+    throw invalid_argument(
+        "--dry-run and --follow are for jobs of a cluster; capstan validate checks a file, and a "
+        "job of this machine is followed unless --detach is given");
+  }
+}
+
+}  // namespace
+
+int apply_files(const ApplyOptions& options) {
+  const bool in_cluster = uses_cluster(options.where);
+  check_options(options, in_cluster);
+  JobsInFiles all = read_job_files(options.files);
+  for (const std::string& text : all.notes) fmt::print(stderr, "{}\n", text);
+  if (in_cluster) return apply_in_cluster(all.jobs, options);
+  if (!options.where.local) {
+    fmt::print(stderr,
+               "note: no cluster is known: the jobs run on this machine, as with --local\n");
+  }
+  return run_here_all(all.jobs, options);
 }
 
 }  // namespace capstan::cli

@@ -18,8 +18,9 @@ namespace capstan::cli {
 namespace {
 
 const std::vector<std::string> kUserCommands = {
-    "run",    "sql",  "apply", "validate", "python", "server",     "jobs",
-    "status", "logs", "stop",  "rm",       "doctor", "completion", "operator"};
+    "run", "sql",    "apply",    "validate", "python", "server",     "jobs",
+    "get", "status", "describe", "logs",     "wait",   "stop",       "delete",
+    "rm",  "scale",  "suspend",  "resume",   "doctor", "completion", "operator"};
 const std::vector<std::string> kRepositoryCommands = {"test", "bench", "fuzz"};
 
 std::vector<std::string> all_commands() {
@@ -32,14 +33,16 @@ constexpr const char* kHelp = R"(capstan: parameter-server training, with no Ten
 
   capstan run --ps 2 --workers 2 train.py   a whole cluster on this machine
   capstan sql job.mlsql                     a script that prepares data, trains and predicts
-  capstan apply --local tfjob.yaml          a Kubernetes TFJob as processes of this machine
+  capstan apply tfjob.yaml                  a TFJob in a Kubernetes cluster
+  capstan apply --local tfjob.yaml          the same file as processes of this machine
   capstan validate tfjob.yaml               checks one, and shows what becomes of it
   capstan python train.py --job_name=ps …   one task of a cluster, started by hand
   capstan server --cluster JSON --job ps --task 0
                                             a parameter server without Python
-  capstan operator                          TFJobs of a Kubernetes cluster
-  capstan jobs                              jobs of this machine, running and ended
-  capstan status JOB | logs [-f] JOB [TASK] | stop JOB | rm JOB
+  capstan operator                          makes the pods of a cluster's TFJobs
+  capstan jobs | get                        jobs of this machine and of the cluster, running and ended
+  capstan status JOB | describe JOB | logs [-f] JOB [TASK] | wait JOB | stop JOB | delete JOB | rm JOB
+  capstan scale JOB 4 | suspend JOB | resume JOB
   capstan doctor                            checks this machine
   capstan completion bash|zsh|fish          what a shell needs to complete all this
   capstan --version | --help | <command> --help
@@ -162,10 +165,17 @@ int dispatch(const std::string& command, const std::vector<std::string>& args) {
   if (command == "apply") return command_apply(args);
   if (command == "validate") return command_validate(args);
   if (command == "jobs") return command_jobs(args);
+  if (command == "get") return command_get(args);
   if (command == "status") return command_status(args);
+  if (command == "describe") return command_describe(args);
   if (command == "logs") return command_logs(args);
   if (command == "stop") return command_stop(args);
   if (command == "rm") return command_rm(args);
+  if (command == "wait") return command_wait(args);
+  if (command == "delete") return command_delete(args);
+  if (command == "scale") return command_scale(args);
+  if (command == "suspend") return command_suspend(args);
+  if (command == "resume") return command_resume(args);
   if (command == "completion") return command_completion(args);
   if (command == "complete") return command_complete(args);
   if (command == "python") return command_python(args);

@@ -33,12 +33,19 @@ int command_validate(const std::vector<std::string>& args) {
 }
 
 int command_apply(const std::vector<std::string>& args) {
-  CLI::App app("Runs the TFJobs of a file", "capstan apply");
+  CLI::App app("Runs the TFJobs of a file: in a cluster, or as processes of this machine",
+               "capstan apply");
   ApplyOptions options;
   std::vector<std::string> env;
-  app.add_option("FILE", options.files, "YAML or JSON, one document or several; - is the input")
+  app.add_option("FILE,-f,--filename", options.files,
+                 "YAML or JSON, one document or several; - is the input")
       ->required();
-  app.add_flag("--local", options.local, "As processes of this machine");
+  add_where(app, options.where);
+  app.add_flag("--follow", options.follow,
+               "In a cluster: show what the jobs print until they have ended; the exit code tells "
+               "how");
+  app.add_flag("--dry-run", options.dry_run,
+               "In a cluster: the server checks the jobs, and nothing is changed");
   app.add_option("--image", options.images,
                  "With --local: IMAGE=PROGRAM or IMAGE=FOLDER, what stands for an image here; "
                  "without IMAGE= for every one; may be repeated")
@@ -52,12 +59,21 @@ int command_apply(const std::vector<std::string>& args) {
   app.add_flag("--json", options.json, "Events as JSON lines instead of text");
   app.add_option("--python", options.python, "With --local: interpreter for scripts");
   app.footer(
+      "A job goes to the cluster of the kubeconfig (--kubeconfig, else KUBECONFIG, ~/.kube/config, "
+      "or "
+      "the\npod's own); with --local, or where no cluster is known, it runs here. In a cluster a "
+      "job "
+      "is made, or\nchanged where the file says otherwise; what the file does not name stays. "
+      "Unknown "
+      "fields are errors: a\ncluster would drop them in silence.\n\n"
       "With --local a container's command runs on this machine, as Kubernetes would run it: its "
       "arguments,\nenvironment and TF_CONFIG, its restart policy, the job's limits. An image is "
       "what --image says: a\nprogram (.py runs with Capstan), a command in quotes, or a folder in "
       "which main.py is run unless\nthe container has a command. Memory limits are kept; GPUs are "
       "noted and left out.\n\n"
       "Examples:\n"
+      "  capstan apply tfjob.yaml --follow\n"
+      "  capstan apply -n train tfjob.yaml\n"
       "  capstan apply --local tfjob.yaml --image main.py\n"
       "  capstan apply --local tfjob.yaml --image example/mnist:1=./mnist --env MODEL_DIR=/tmp/m\n"
       "  capstan apply --local tfjob.yaml --image 'example/mnist=main.py --steps 500' --detach\n");

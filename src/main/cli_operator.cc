@@ -20,9 +20,13 @@ int command_operator(const std::vector<std::string>& args) {
   app.add_option("--cluster-domain", options.domain,
                  "Appended to the names in TF_CONFIG; else CUSTOM_CLUSTER_DOMAIN")
       ->envname("CUSTOM_CLUSTER_DOMAIN");
+  app.add_flag("--take-over", options.take_over,
+               "Also jobs whose status another operator writes, as Kubeflow's: it is gone");
   app.footer(
       "Goes on with whatever an operator before it began, and leaves pods alone when it ends.\n"
-      "Ends in order on SIGTERM and SIGINT.\n\n"
+      "Ends in order on SIGTERM and SIGINT. A job whose status another operator writes is left to "
+      "it, "
+      "and\nthat is said in an event.\n\n"
       "Examples:\n"
       "  capstan operator\n"
       "  capstan operator --kubeconfig ~/.kube/test --namespace train\n"

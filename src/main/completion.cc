@@ -72,7 +72,9 @@ std::vector<std::string> jobs_and_tasks(const std::string& command,
   for (const std::string& word : words) {
     if (!word.starts_with("-")) given.push_back(word);
   }
-  if (given.empty() || command == "stop" || command == "rm") return job_words(command);
+  constexpr std::array kWithMany = {"stop", "rm", "delete", "wait", "get", "jobs"};
+  const bool many = std::ranges::find(kWithMany, command) != kWithMany.end();
+  if (given.empty() || many) return job_words(command);
   return command == "logs" && given.size() == 1 ? task_words(given[0]) : std::vector<std::string>();
 }
 
@@ -92,7 +94,8 @@ std::vector<std::string> words_for(const std::vector<std::string>& words) {
   if (words.size() < 2) return {};
   const std::string& command = words[0];
   if (command == "completion") return {"bash", "zsh", "fish"};
-  constexpr std::array kWithJobs = {"status", "logs", "stop", "rm"};
+  constexpr std::array kWithJobs = {"status", "describe", "get",    "jobs", "logs",
+                                    "wait",   "stop",     "delete", "rm"};
   if (std::ranges::find(kWithJobs, command) == kWithJobs.end()) return {};
   try {
     return jobs_and_tasks(command, {words.begin() + 1, words.end() - 1});

@@ -10,6 +10,7 @@
 #include "base/printable.h"
 #include "base/random.h"
 #include "jobs/job_record.h"
+#include "jobs/k8s/crd.h"
 #include "jobs/k8s/http_api.h"
 #include "jobs/k8s/kube_config.h"
 #include "jobs/k8s/lease.h"
@@ -68,10 +69,22 @@ class OperatorProcess final : private jobs::k8s::LeaseHolder {
     if (election_) say("leads");
     jobs::k8s::OperatorOptions settings;
     settings.space = options_.space;
-    settings.cluster = {.domain = options_.domain, .gang_scheduler = options_.gang_scheduler};
+    settings.cluster = {.take_over = options_.take_over,
+                        .domain = options_.domain,
+                        .gang_scheduler = options_.gang_scheduler};
     settings.events.host = jobs::host_name();
     operator_ = std::make_unique<jobs::k8s::Operator>(api_, loop_, random_, settings, say);
     operator_->start();
+    look_at_definition();
+  }
+  // It works with others too; whoever wonders where a field went finds it in the log.
+  void look_at_definition() {
+    api_.call({.resource = jobs::k8s::kCrds, .object = {"", "tfjobs.kubeflow.org"}},
+              [](const jobs::k8s::ApiAnswer& answer) {
+                const std::string text =
+                    answer.ok() ? jobs::k8s::crd_note(*answer.body) : answer.error->message();
+                if (!text.empty()) say(text);
+              });
   }
   void leads_no_more(const Error& why) override {
     say("leads no more: " + why.message());

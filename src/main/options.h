@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "jobs/job_spec.h"
+#include "jobs/k8s/kube_config.h"
 #include "jobs/report.h"
 
 namespace capstan::cli {
@@ -46,9 +47,23 @@ struct ValidateOptions {
   bool print_crd = false;
 };
 
+// Where a job is, or is to be: main/where.h.
+struct Where {
+  bool local = false;
+  jobs::k8s::KubeChoice cluster;
+  bool all_spaces = false;
+
+  bool names_cluster() const {
+    return !cluster.path.empty() || !cluster.context.empty() || !cluster.space.empty() ||
+           all_spaces;
+  }
+};
+
 struct ApplyOptions {
   std::vector<std::string> files;
-  bool local = false;
+  Where where;
+  bool dry_run = false;
+  bool follow = false;
   std::vector<std::string> images;  // NAME=PROGRAM
   std::vector<std::pair<std::string, std::string>> env;
   std::string python;
@@ -76,17 +91,42 @@ struct OperatorOptions {
   std::string lease_space;
   std::string gang_scheduler;
   std::string domain;
+  bool take_over = false;
 };
 
 struct JobsOptions {
   std::vector<std::string> jobs;  // ids, names, or their beginnings
+  Where where;
   bool json = false;
+  bool yaml = false;
 };
 
 struct LogsOptions {
   std::string job;
   std::string task;  // "worker/0"; empty: all
+  Where where;
   bool follow = false;
+  int tail = -1;  // lines of each task; -1: all
+};
+
+struct WaitOptions {
+  std::vector<std::string> jobs;
+  Where where;
+  std::string condition = "ended";
+  double timeout = 0;  // seconds; 0: none
+};
+
+struct ScaleOptions {
+  std::string job;
+  std::vector<std::pair<std::string, int>> replicas;  // type to number
+  Where where;
+};
+
+struct DeleteOptions {
+  std::vector<std::string> jobs;
+  Where where;
+  bool keep_logs = true;
+  bool wait = true;
 };
 
 struct ServerOptions {
@@ -114,6 +154,11 @@ int show_status(const JobsOptions& options);
 int show_logs(const LogsOptions& options);
 int stop_jobs(const JobsOptions& options);
 int remove_jobs(const JobsOptions& options);
+int delete_jobs(const DeleteOptions& options);
+int wait_for_jobs(const WaitOptions& options);
+int scale_jobs(const ScaleOptions& options);
+int suspend_jobs(const JobsOptions& options);
+int resume_jobs(const JobsOptions& options);
 int print_completion(const std::string& shell);
 // What the last of the words of a command line may be, options aside; not cut to its beginning yet.
 std::vector<std::string> words_for(const std::vector<std::string>& words);

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "main/options.h"
+
 namespace capstan::cli {
 
 struct UsageError {
@@ -28,6 +30,9 @@ void parse_words(CLI::App& app, std::vector<std::string> args);
 // NAME=VALUE of --env. Throws UsageError that names the command.
 std::pair<std::string, std::string> env_entry(const CLI::App& app, const std::string& text);
 
+// --local, --kubeconfig, --context, --namespace.
+void add_where(CLI::App& app, Where& where);
+
 int command_run(const std::vector<std::string>& args);
 int command_sql(const std::vector<std::string>& args);
 int command_operator(const std::vector<std::string>& args);
@@ -38,6 +43,13 @@ int command_stop(const std::vector<std::string>& args);
 int command_rm(const std::vector<std::string>& args);
 int command_validate(const std::vector<std::string>& args);
 int command_apply(const std::vector<std::string>& args);
+int command_get(const std::vector<std::string>& args);
+int command_describe(const std::vector<std::string>& args);
+int command_wait(const std::vector<std::string>& args);
+int command_scale(const std::vector<std::string>& args);
+int command_suspend(const std::vector<std::string>& args);
+int command_resume(const std::vector<std::string>& args);
+int command_delete(const std::vector<std::string>& args);
 int command_completion(const std::vector<std::string>& args);
 
 }  // namespace capstan::cli

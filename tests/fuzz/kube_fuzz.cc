@@ -35,7 +35,7 @@ class OneAnswer : public KubeApi {
     sink = &opened;
     return std::make_unique<NoWatch>();
   }
-  std::unique_ptr<Watch> follow_log(ObjectName, std::string, LogFollower&) override {
+  std::unique_ptr<Watch> read_log(ObjectName, std::string, LogFollower&) override {
     return std::make_unique<NoWatch>();
   }
   WatchSink* sink = nullptr;
