@@ -77,10 +77,9 @@ Argument taken(uint8_t kind, nb::handle value, std::index_sequence<i...>) {
 }
 
 constexpr auto kKinds = std::make_index_sequence<std::variant_size_v<Argument>>{};
-constexpr const char* kKindNames[] = {"graph", "tensor", "tensors", "number", "float",
-                                      "bool",  "int",    "text",    "type",   "shape",
-                                      "sizes", "axes",   "seed",    "reduction",
-                                      "variable"};
+constexpr const char* kKindNames[] = {"graph", "tensor", "tensors", "number",    "float",
+                                      "bool",  "int",    "text",    "type",      "shape",
+                                      "sizes", "axes",   "seed",    "reduction", "variable"};
 static_assert(std::size(kKindNames) == std::variant_size_v<Argument>);
 
 Argument checked(const std::string& name, uint8_t kind, nb::handle value) {

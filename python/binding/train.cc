@@ -204,10 +204,8 @@ void bind_channel(nb::module_& m) {
 
 void bind_reports(nb::module_& m) {
   nb::class_<StepReporter>(m, "StepReporter")
-      .def("__init__",
-           [](StepReporter* self, ChannelHandle& channel, int64_t limit) {
-             new (self) StepReporter(channel.channel, limit);
-           })
+      .def("__init__", [](StepReporter* self, ChannelHandle& channel,
+                          int64_t limit) { new (self) StepReporter(channel.channel, limit); })
       .def_prop_ro("limit", &StepReporter::limit)
       .def_prop_ro("due", &StepReporter::due)
       .def_prop_ro("next_time", &StepReporter::next_time)

@@ -36,9 +36,9 @@ using Seed = std::optional<int64_t>;
 using ShapeArgument = std::variant<std::monostate, Shape, Output>;
 
 // An argument, whatever the function. The kind of a parameter is the position of its type here.
-using Argument = std::variant<Graph*, Output, std::vector<Output>, Hyper, double, bool, int,
-                              std::string, DType, Shape, ShapeArgument, Axes, Seed, Reduction,
-                              VariableRef>;
+using Argument =
+    std::variant<Graph*, Output, std::vector<Output>, Hyper, double, bool, int, std::string, DType,
+                 Shape, ShapeArgument, Axes, Seed, Reduction, VariableRef>;
 using Built = std::variant<Output, std::vector<Output>, Node*>;
 
 template <class T>

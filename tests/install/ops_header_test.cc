@@ -17,7 +17,8 @@ std::string text(Graph& g, Output value) { return Session(g).run({}, {value})[0]
 
 TEST(OpsHeader, HasAFunctionForEveryRowThatProgramsMayUse) {
   const auto rows = standard_catalog().all();
-  const auto own = std::ranges::count_if(rows, [](auto* row) { return row->name.starts_with('_'); });
+  const auto own =
+      std::ranges::count_if(rows, [](auto* row) { return row->name.starts_with('_'); });
   EXPECT_EQ(ops::kFunctions, int64_t(rows.size()) - own);
 }
 
