@@ -23,11 +23,16 @@ class ExtrasMaker {
   void start();
   // A pod or service of the job is gone: TensorBoard's come back.
   void removed(const std::string& name);
+  // After `pods` has changed: the group is there, another, or gone.
+  void group_changed();
 
  private:
   void make_board();
   void made(const MakeAnswer& answer);
-  void ask_for_group();
+  bool has_gang() const { return !context_.cluster.gang_scheduler.empty(); }
+  void make_group();
+  void keep_group();
+  void change_group(const nlohmann::json& patch);
 
   const TfJob& job_;
   const JobPods& pods_;
@@ -35,6 +40,8 @@ class ExtrasMaker {
   OperatorContext& context_;
   const std::function<void()> ready_;
   int awaited_ = 0;
+  bool grouped_ = false;  // its scheduler lets the pods come
+  JsonRef asked_;         // how the group was last asked to be
   std::shared_ptr<bool> alive_;
 };
 

@@ -62,8 +62,11 @@ nlohmann::json tensorboard_service_of(const TfJob& job);
 
 // Only with a gang scheduler: volcano's kind, or that of scheduler-plugins.
 nlohmann::json pod_group_of(const TfJob& job, const ClusterOptions& options);
-// A pod of the group waits until all can be placed: volcano's are made only then.
-bool waits_for_pod_group(const nlohmann::json& pod_group, const ClusterOptions& options);
+// A pod of the group waits until all can be placed: volcano's are made only then. The phase is the
+// group's own.
+bool waits_for_pod_group(std::string_view phase, const ClusterOptions& options);
+// Templates that name a scheduler which knows nothing of the group.
+std::vector<JobWarning> gang_warnings(const TfJob& job, const ClusterOptions& options);
 
 // Lets only pods of this job reach each other's ports, and anybody TensorBoard's.
 nlohmann::json network_policy_of(const TfJob& job);

@@ -31,6 +31,23 @@ TEST(TfConfig, HasTheClustersDomainWhereItIsKnown) {
             R"("task":{"type":"worker","index":0},"environment":"cloud"})");
 }
 
+// The strings of upstream's own tests, with and without a domain.
+TEST(TfConfig, OfServersAndEvaluatorsIsUpstreamsToTheByte) {
+  const TfJob two = read_job(job_json({{"Worker", 1}, {"PS", 1}}));
+  EXPECT_EQ(tf_config(two, ReplicaType::kWorker, 0, "tf.training.com"),
+            R"({"cluster":{"ps":["mnist-ps-0.ml.svc.tf.training.com:2222"],)"
+            R"("worker":["mnist-worker-0.ml.svc.tf.training.com:2222"]},)"
+            R"("task":{"type":"worker","index":0},"environment":"cloud"})");
+  const TfJob three = read_job(job_json({{"Worker", 1}, {"PS", 1}, {"Evaluator", 1}}));
+  for (const std::string domain : {"", "tf.training.com"}) {
+    const std::string rest = ".ml.svc" + (domain.empty() ? "" : "." + domain) + ":2222";
+    EXPECT_EQ(tf_config(three, ReplicaType::kWorker, 0, domain),
+              R"({"cluster":{"evaluator":["mnist-evaluator-0)" + rest + R"("],"ps":["mnist-ps-0)" +
+                  rest + R"("],"worker":["mnist-worker-0)" + rest +
+                  R"("]},"task":{"type":"worker","index":0},"environment":"cloud"})");
+  }
+}
+
 TEST(TfConfig, HasBareNamesIfTheJobAsksForThem) {
   const TfJob job =
       read_job(job_json({{"Master", 1}, {"PS", 1}}, {{"tfConfig", {{"hostNames", "Bare"}}}}));
@@ -204,9 +221,8 @@ TEST(PodGroups, AskForAllPodsOrWhatThePolicySays) {
   EXPECT_EQ(chosen["spec"]["queue"], "q");
   EXPECT_EQ(chosen["spec"]["priorityClassName"], "high");
   EXPECT_EQ(chosen["spec"]["minResources"]["cpu"], "1");
-  EXPECT_TRUE(waits_for_pod_group(group, {.gang_scheduler = "volcano"}));
-  EXPECT_FALSE(
-      waits_for_pod_group({{"status", {{"phase", "Inqueue"}}}}, {.gang_scheduler = "volcano"}));
+  EXPECT_TRUE(waits_for_pod_group("", {.gang_scheduler = "volcano"}));
+  EXPECT_FALSE(waits_for_pod_group("Inqueue", {.gang_scheduler = "volcano"}));
 }
 
 TEST(PodGroups, PodsNameTheirGroup) {
@@ -216,7 +232,7 @@ TEST(PodGroups, PodsNameTheirGroup) {
   EXPECT_EQ(volcano["metadata"]["annotations"]["scheduling.k8s.io/group-name"], "mnist");
   const json other = pod_of(job, job.replicas[0], 0, 1, {.gang_scheduler = "gang"});
   EXPECT_EQ(other["metadata"]["labels"]["scheduling.x-k8s.io/pod-group"], "mnist");
-  EXPECT_FALSE(waits_for_pod_group(json::object(), {.gang_scheduler = "gang"}));
+  EXPECT_FALSE(waits_for_pod_group("", {.gang_scheduler = "gang"}));
 }
 
 TEST(NetworkPolicies, LetThePodsOfTheJobIn) {

@@ -127,6 +127,7 @@ void JobRunner::be_suspended() {
   for (ReplicaStatus& replica : status_.replicas) replica.active = replica.pending = 0;
   save();
   clean(everything(pods_));
+  remove_group();
 }
 
 void JobRunner::be_live() {
@@ -152,8 +153,8 @@ void JobRunner::begin() {
   live_->controller.start();
   for (const auto& [name, pod] : pods_.pods) tell_why_it_waits(pod);
   if (std::exchange(told_warnings_, true)) return;
-  for (const JobWarning& warning : warnings_of(job_)) {
-    say(EventType::kWarning, warning.reason, warning.message);
+  for (const auto& warnings : {warnings_of(job_), gang_warnings(job_, context_.cluster)}) {
+    for (const JobWarning& one : warnings) say(EventType::kWarning, one.reason, one.message);
   }
 }
 
@@ -189,6 +190,15 @@ void JobRunner::service_removed(const ServiceSeen& service) {
     live_->platform.service_removed(service);
     live_->extras.removed(service.name.name);
   }
+  soon();
+}
+
+void JobRunner::group_changed() {
+  if (live_ && pods_.group && !pods_.group->waits.empty()) {
+    say(EventType::kWarning, "Unschedulable",
+        fmt::format("pod group {} waits: {}", pods_.group->name.name, pods_.group->waits));
+  }
+  if (live_) live_->extras.group_changed();
   soon();
 }
 

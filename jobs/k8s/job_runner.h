@@ -35,6 +35,7 @@ class JobRunner final : private JobVoice, private JobObserver {
   void pod_changed(const PodSeen& pod);
   void pod_removed(const PodSeen& pod);
   void service_removed(const ServiceSeen& service);
+  void group_changed();
 
  private:
   // All that a job needs while it runs; the platform and the controller read its copy of the job.
@@ -60,6 +61,7 @@ class JobRunner final : private JobVoice, private JobObserver {
   void conclude_failure(const JobReport& report, const JobState& state);
   void be_finished();
   void clean(const Cleaning& cleaning);
+  void remove_group();
   void remove_after_its_time();
   void shrink();
   void wake(Loop::TimerId& timer, double wall);

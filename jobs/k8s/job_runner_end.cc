@@ -127,8 +127,15 @@ void JobRunner::be_finished() {
   const bool all = remembers_limit(status_);
   const Cleaning left = all ? everything(pods_) : after_the_end(pods_, job_.clean_pods);
   clean(left);
+  remove_group();
   remove_after_its_time();
-  if (left.pods.empty() && left.services.empty()) shrink();
+  if (left.pods.empty() && left.services.empty() && !pods_.group) shrink();
+}
+
+// Room is no longer kept for pods that are not to come.
+void JobRunner::remove_group() {
+  if (!pods_.group || pods_.group->going) return;
+  writer_.remove(pod_groups(context_.cluster.gang_scheduler), pods_.group->name, pods_.group->uid);
 }
 
 // It may stay for weeks, with thousands of others.

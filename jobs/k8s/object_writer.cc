@@ -21,6 +21,7 @@ ObjectName name_of(const Json& object) {
 std::string_view event_word(const Resource& resource) {
   if (resource.plural == kPods.plural) return "Pod";
   if (resource.plural == kServices.plural) return "Service";
+  if (resource.kind == "PodGroup") return resource.kind;
   return resource.plural == kTfJobs.plural ? "Job" : "";
 }
 

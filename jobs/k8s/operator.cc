@@ -69,6 +69,10 @@ Operator::Operator(KubeApi& api, Loop& loop, Random& random, OperatorOptions opt
   add(
       kServices, of_jobs, [this](json&& service) { service_changed(service); },
       &Operator::service_removed);
+  if (options_.cluster.gang_scheduler.empty()) return;
+  add(
+      pod_groups(options_.cluster.gang_scheduler), of_jobs,
+      [this](json&& group) { group_changed(group); }, &Operator::group_removed);
 }
 
 // Runners and informers call each other no more once they go.
@@ -158,10 +162,31 @@ void Operator::service_removed(const ObjectName& name, std::string_view uid) {
   drop_if_empty(gone.owner);
 }
 
+void Operator::group_changed(const json& object) {
+  GroupSeen group = see_group(object);
+  if (group.owner.empty()) return;
+  const std::string owner = group.owner;
+  group_owners_[group.name] = owner;
+  pods_[owner].group = std::move(group);
+  if (JobRunner* runner = runner_of(owner)) runner->group_changed();
+}
+
+void Operator::group_removed(const ObjectName& name, std::string_view uid) {
+  auto found = group_owners_.find(name);
+  if (found == group_owners_.end()) return;
+  const std::string owner = found->second;
+  std::optional<GroupSeen>& group = pods_[owner].group;
+  if (!group || group->uid != uid) return;
+  group.reset();
+  group_owners_.erase(found);
+  if (JobRunner* runner = runner_of(owner)) runner->group_changed();
+  drop_if_empty(owner);
+}
+
 void Operator::drop_if_empty(const std::string& owner) {
   auto found = pods_.find(owner);
   if (found == pods_.end() || by_uid_.contains(owner)) return;
-  if (found->second.pods.empty() && found->second.services.empty()) pods_.erase(found);
+  if (found->second.empty()) pods_.erase(found);
 }
 
 JobRunner* Operator::runner_of(const std::string& uid) {

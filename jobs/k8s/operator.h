@@ -50,6 +50,8 @@ class Operator {
   void pod_removed(const ObjectName& name, std::string_view uid);
   void service_changed(const nlohmann::json& object);
   void service_removed(const ObjectName& name, std::string_view uid);
+  void group_changed(const nlohmann::json& object);
+  void group_removed(const ObjectName& name, std::string_view uid);
   void begin_when_all_is_known();
   void drop_if_empty(const std::string& owner);
   JobRunner* runner_of(const std::string& uid);
@@ -61,7 +63,7 @@ class Operator {
   OperatorContext context_;
   // By the uid of the job. A pod may be heard of before its job, and outlive it.
   std::map<std::string, JobPods, std::less<>> pods_;
-  std::map<ObjectName, std::string> pod_owners_, service_owners_;
+  std::map<ObjectName, std::string> pod_owners_, service_owners_, group_owners_;
   std::map<ObjectName, std::unique_ptr<JobRunner>> runners_;
   std::map<std::string, JobRunner*, std::less<>> by_uid_;
   std::vector<nlohmann::json> early_;  // jobs that were heard of before all pods were known

@@ -47,7 +47,8 @@ class KubeClock {
 struct OperatorTimes {
   double stuck = 10;   // that a pod may outstay its grace before it is removed by force
   double unseen = 30;  // after which a pod that was made and is not seen is asked for
-  BackoffOptions retry = {.first = 0.1, .most = 10};
+  // At most so long after a server is well again everything goes on.
+  BackoffOptions retry = {.first = 0.1, .most = 4};
 };
 
 struct OperatorContext {

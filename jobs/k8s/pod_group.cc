@@ -1,5 +1,7 @@
 // The group by which a gang scheduler places all pods of a job, or none.
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 
@@ -85,10 +87,23 @@ json pod_group_of(const TfJob& job, const ClusterOptions& options) {
       {"spec", std::move(spec)}};
 }
 
-bool waits_for_pod_group(const json& pod_group, const ClusterOptions& options) {
-  if (options.gang_scheduler != "volcano") return false;
-  const std::string phase = text_at(at(pod_group, "status"), "phase");
-  return phase.empty() || phase == "Pending";
+bool waits_for_pod_group(std::string_view phase, const ClusterOptions& options) {
+  return options.gang_scheduler == "volcano" && (phase.empty() || phase == "Pending");
+}
+
+std::vector<JobWarning> gang_warnings(const TfJob& job, const ClusterOptions& options) {
+  std::vector<JobWarning> warnings;
+  for (const ReplicaSpec& replica : job.replicas) {
+    const std::string own = text_at(at(*replica.template_json, "spec"), "schedulerName");
+    if (options.gang_scheduler.empty() || own.empty() || own == options.gang_scheduler) continue;
+    const std::string path =
+        fmt::format("spec.tfReplicaSpecs[{}].template.spec.schedulerName", type_name(replica.type));
+    warnings.push_back({"SetPodTemplateSchedulerName", path,
+                        fmt::format("{} is {}: its pods are not placed together with the others; "
+                                    "leave it out, and {} places them",
+                                    path, own, options.gang_scheduler)});
+  }
+  return warnings;
 }
 
 }  // namespace capstan::jobs::k8s

@@ -164,6 +164,21 @@ ServiceSeen see_service(const Json& json) {
           .task = task_of(at(metadata, "labels"))};
 }
 
+GroupSeen see_group(const Json& json) {
+  const Json& metadata = at(json, "metadata");
+  GroupSeen group{.name = {text(metadata, "namespace"), text(metadata, "name")},
+                  .uid = text(metadata, "uid"),
+                  .owner = controller_uid(json),
+                  .phase = text(at(json, "status"), "phase"),
+                  .going = metadata.contains("deletionTimestamp"),
+                  .spec = std::make_shared<const Json>(at(json, "spec"))};
+  for (const Json& condition : list_at(at(json, "status"), "conditions")) {
+    const bool waits = text(condition, "type") == "Unschedulable";
+    if (waits && text(condition, "status") == "True") group.waits = text(condition, "message");
+  }
+  return group;
+}
+
 bool has_ended(const PodSeen& pod) {
   if (pod.finished()) return true;
   if (!pod.exit_code || pod.phase != PodPhase::kRunning) return false;

@@ -1,6 +1,7 @@
 """The rig of tools/k8s for the tests here: one per run, with one node; a namespace for each test."""
 
 import itertools
+import signal
 import sys
 from pathlib import Path
 
@@ -11,20 +12,11 @@ sys.path.insert(0, str(ROOT / "tools" / "k8s"))
 
 import kubeflow_operator  # noqa: E402
 import namespaces  # noqa: E402
-from rig import Rig  # noqa: E402
 from rig_binaries import Unavailable  # noqa: E402
+from rigs import started_or_skipped  # noqa: E402
+from tf_jobs import Operator  # noqa: E402
 
-CRDS = [ROOT / "deploy" / "k8s" / "crd.yaml"]
 numbers = itertools.count()
-
-
-def started_or_skipped(crds=CRDS, **options):
-    try:
-        rig = Rig(crds=crds, **options)
-    except Unavailable as reason:
-        pytest.skip(str(reason))
-    rig.start()
-    return rig
 
 
 @pytest.fixture(scope="session")
@@ -85,3 +77,25 @@ def namespace(rig_without_nodes):
     rig_without_nodes.api.create("/api/v1/namespaces", {"metadata": {"name": name}})
     yield name
     rig_without_nodes.api.delete(f"/api/v1/namespaces/{name}")
+
+
+@pytest.fixture
+def new_operator(capstan, tmp_path):
+    """Starts one: new_operator(kubeconfig, "--leader-elect"). All are asked to end after the test."""
+    all_of_them = []
+
+    def start(kubeconfig, *options):
+        log = tmp_path / f"operator-{len(all_of_them)}.log"
+        all_of_them.append(Operator(capstan, kubeconfig, log, *options))
+        return all_of_them[-1]
+
+    yield start
+    codes = [one.end() for one in all_of_them]
+    for one in all_of_them:
+        print(one.log.read_text())
+    assert all(code in (0, -signal.SIGKILL) for code in codes), codes
+
+
+@pytest.fixture
+def operator(rig, namespace, new_operator):
+    return new_operator(rig.kubeconfig, "--namespace", namespace)

@@ -2,12 +2,11 @@
 
 import json
 import re
-import signal
-import subprocess
 import time
 from pathlib import Path
 
 import pytest
+from tf_jobs import conditions, ended, events, job_of, job_path, names, pods_in, replica, runs, shell, until, wait_until
 
 pytestmark = pytest.mark.rig
 
@@ -18,49 +17,6 @@ TRAINER = "trainer"  # an image that trains as seed 003 does
 needs_program = pytest.mark.skipif(not PROGRAMS.exists(), reason="needs ../shared/programs/tfjob")
 
 
-class Operator:
-    """The process, as an administrator would start it."""
-
-    def __init__(self, program, kubeconfig, log, *options):
-        self.log = log
-        self.command = [program, "operator", "--kubeconfig", str(kubeconfig), *options]
-        self.start()
-
-    def start(self):
-        with open(self.log, "ab") as out:
-            self.process = subprocess.Popen(self.command, stderr=out)
-
-    def kill(self):
-        self.process.kill()
-        self.process.wait()
-
-    def end(self):
-        self.process.terminate()
-        return self.process.wait(timeout=10)
-
-
-@pytest.fixture
-def new_operator(capstan, tmp_path):
-    """Starts one: new_operator(kubeconfig, "--leader-elect"). All are asked to end after the test."""
-    all_of_them = []
-
-    def start(kubeconfig, *options):
-        log = tmp_path / f"operator-{len(all_of_them)}.log"
-        all_of_them.append(Operator(capstan, kubeconfig, log, *options))
-        return all_of_them[-1]
-
-    yield start
-    codes = [one.end() for one in all_of_them]
-    for one in all_of_them:
-        print(one.log.read_text())
-    assert all(code in (0, -signal.SIGKILL) for code in codes), codes
-
-
-@pytest.fixture
-def operator(rig, namespace, new_operator):
-    return new_operator(rig.kubeconfig, "--namespace", namespace)
-
-
 @pytest.fixture
 def trainer(rig, capstan):
     """The image of main.py under `capstan python`; also has tensorboard."""
@@ -68,47 +24,6 @@ def trainer(rig, capstan):
     rig.map_image(TRAINER, command=command, env={"PATH": f"{ROOT}/.venv/bin:/usr/bin:/bin"})
     rig.map_image("*/tf-mnist:gpu", command=command)
     return TRAINER
-
-
-def job_path(namespace, name=""):
-    return f"/apis/kubeflow.org/v1/namespaces/{namespace}/tfjobs/{name}".rstrip("/")
-
-
-def replica(count, image, restart=None, **container):
-    main = {"name": "tensorflow", "image": image, **container}
-    spec = {"replicas": count, "template": {"spec": {"containers": [main]}}}
-    return {**spec, "restartPolicy": restart} if restart else spec
-
-
-def job_of(name, replicas, run_policy=None, **spec):
-    job = {"apiVersion": "kubeflow.org/v1", "kind": "TFJob", "metadata": {"name": name}}
-    job["spec"] = {"tfReplicaSpecs": replicas, **spec}
-    if run_policy:
-        job["spec"]["runPolicy"] = run_policy
-    return job
-
-
-def conditions(job):
-    return [(one["type"], one["status"]) for one in (job or {}).get("status", {}).get("conditions", [])]
-
-
-def ended(job):
-    return any(one in conditions(job) for one in (("Succeeded", "True"), ("Failed", "True")))
-
-
-def events(rig, namespace):
-    return rig.api.get(f"/api/v1/namespaces/{namespace}/events")["items"]
-
-
-def names(rig, namespace, plural="pods"):
-    return sorted(one["metadata"]["name"] for one in rig.api.get(f"/api/v1/namespaces/{namespace}/{plural}")["items"])
-
-
-def wait_until(condition, seconds=20):
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "it did not come to be"
-        time.sleep(0.05)
 
 
 def answers_on(rig, namespace, pod, port):
@@ -162,7 +77,7 @@ def test_a_cluster_with_tensorboard_trains_to_its_end(rig, namespace, operator, 
 
 
 def test_a_job_of_plain_containers_runs_to_its_end(rig, namespace, operator):
-    replicas = {"Worker": replica(2, "any", command=["sh", "-c", "echo $TF_CONFIG"])}
+    replicas = {"Worker": shell(2, "echo $TF_CONFIG")}
     rig.api.create(job_path(namespace), job_of("plain", replicas))
     job = rig.wait(job_path(namespace, "plain"), ended)
     assert conditions(job)[-1] == ("Succeeded", "True")
@@ -174,7 +89,7 @@ def test_a_job_of_plain_containers_runs_to_its_end(rig, namespace, operator):
 def test_a_worker_that_a_signal_ends_comes_back(rig, namespace, operator, tmp_path):
     marker = tmp_path / "was_here"
     script = f"test -e {marker} && exit 0; touch {marker}; kill -9 $$"
-    replicas = {"Worker": replica(1, "any", "ExitCode", command=["sh", "-c", script])}
+    replicas = {"Worker": shell(1, script, "ExitCode")}
     rig.api.create(job_path(namespace), job_of("again", replicas))
     job = rig.wait(job_path(namespace, "again"), ended)
     assert conditions(job)[-1] == ("Succeeded", "True")
@@ -183,19 +98,15 @@ def test_a_worker_that_a_signal_ends_comes_back(rig, namespace, operator, tmp_pa
 
 def test_another_operator_goes_on_without_starting_a_pod_again(rig, namespace, operator, tmp_path):
     stop = tmp_path / "stop"
-    script = f"while ! test -e {stop}; do sleep 0.05; done"
-    replicas = {"Worker": replica(3, "any", command=["sh", "-c", script])}
-    rig.api.create(job_path(namespace), job_of("long", replicas))
-    rig.wait(job_path(namespace, "long"), lambda job: ("Running", "True") in conditions(job))
+    rig.api.create(job_path(namespace), job_of("long", {"Worker": shell(3, until(stop))}))
+    rig.wait(job_path(namespace, "long"), runs)
 
     def uids():
-        pods = rig.api.get(f"/api/v1/namespaces/{namespace}/pods")["items"]
-        return sorted(pod["metadata"]["uid"] for pod in pods)
+        return sorted(pod["metadata"]["uid"] for pod in pods_in(rig, namespace))
 
     before = uids()
     for _ in range(3):
-        operator.kill()
-        operator.start()
+        operator.replace()
         time.sleep(0.3)
     stop.touch()
     job = rig.wait(job_path(namespace, "long"), ended)
@@ -221,8 +132,7 @@ def test_a_server_that_never_ends_is_removed_with_its_service(rig, namespace, op
 
 def test_a_pod_that_somebody_removes_comes_back(rig, namespace, operator, tmp_path):
     stop = tmp_path / "stop"
-    script = f"while ! test -e {stop}; do sleep 0.05; done"
-    rig.api.create(job_path(namespace), job_of("lost", {"Worker": replica(1, "any", command=["sh", "-c", script])}))
+    rig.api.create(job_path(namespace), job_of("lost", {"Worker": shell(1, until(stop))}))
     first = rig.wait_pod("lost-worker-0", lambda pod: pod and pod["status"]["phase"] == "Running", namespace)
     rig.kubectl("delete", "pod", "-n", namespace, "lost-worker-0", "--grace-period=1")
     rig.wait_pod("lost-worker-0", lambda pod: pod and pod["metadata"]["uid"] != first["metadata"]["uid"], namespace)
@@ -253,25 +163,3 @@ def test_the_rights_of_the_deployment_are_enough(rig, namespace, new_operator):
     rig.api.create(job_path(namespace), job_of("rights", replicas, policy, tensorboard=board))
     wait_until(lambda: names(rig, namespace) == [] and rig.api.get(job_path(namespace))["items"] == [], 40)
     assert "forbidden" not in one.log.read_text().lower()
-
-
-@pytest.mark.long
-def test_a_worker_of_a_node_that_is_gone_runs_elsewhere(new_rig, new_operator, tmp_path):
-    rig = new_rig(node_grace=3, eviction=0)
-    for node in ("node-0", "node-1"):
-        rig.start_node(node)
-    rig.map_image("any")
-    new_operator(rig.kubeconfig)
-    stop = tmp_path / "stop"
-    script = f"while ! test -e {stop}; do sleep 0.05; done"
-    rig.api.create(job_path("default"), job_of("moves", {"Worker": replica(1, "any", command=["sh", "-c", script])}))
-    first = rig.wait_pod("moves-worker-0", lambda pod: pod and pod["status"]["phase"] == "Running")
-    rig.kill_node(first["spec"]["nodeName"])
-
-    def runs_elsewhere(pod):
-        return pod and pod["metadata"]["uid"] != first["metadata"]["uid"] and pod["status"]["phase"] == "Running"
-
-    rig.wait_pod("moves-worker-0", runs_elsewhere, deadline=90)
-    stop.touch()
-    job = rig.wait(job_path("default", "moves"), ended)
-    assert conditions(job)[-1] == ("Succeeded", "True")

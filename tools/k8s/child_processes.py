@@ -50,13 +50,17 @@ class Children:
                 on_exit(found.si_status + (128 if killed else 0))
 
 
-def processes_in(mounts):
-    """All whose mounts are those of one container, whatever became of their parents."""
+def namespace_of(pid, kind):
+    return os.readlink(f"/proc/{pid}/ns/{kind}")
+
+
+def processes_in(identity, kind="mnt"):
+    """All of one namespace: with the mounts of a container, whatever became of their parents."""
     found = []
     for name in os.listdir("/proc"):
         if name.isdigit():
             try:
-                if os.readlink(f"/proc/{name}/ns/mnt") == mounts:
+                if namespace_of(name, kind) == identity:
                     found.append(int(name))
             except OSError:
                 pass

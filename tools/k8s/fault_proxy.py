@@ -20,6 +20,8 @@ import time
 import urllib.parse
 from dataclasses import dataclass, field
 
+from kube_client import CLOSED_MEANWHILE
+
 REASONS = {409: "Conflict", 410: "Expired", 429: "TooManyRequests", 500: "InternalError", 503: "ServiceUnavailable"}
 HOP_BY_HOP = {"connection", "transfer-encoding", "content-length", "keep-alive"}
 
@@ -122,7 +124,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
             try:
                 connection.request(self.command, self.path, body or None, headers)
                 return connection.getresponse()
-            except (http.client.RemoteDisconnected, BrokenPipeError, ConnectionResetError):
+            except CLOSED_MEANWHILE:
                 self.proxy.renew_connection()
                 if attempt == 2:
                     raise

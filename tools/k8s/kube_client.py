@@ -8,6 +8,7 @@ import threading
 import time
 import urllib.parse
 
+CLOSED_MEANWHILE = (http.client.RemoteDisconnected, BrokenPipeError, ConnectionResetError, ssl.SSLEOFError)
 MERGE = "application/merge-patch+json"
 STRATEGIC_MERGE = "application/strategic-merge-patch+json"
 APPLY = "application/apply-patch+yaml"
@@ -76,7 +77,7 @@ class KubeClient:
             try:
                 answer = self.send(connection, method, path, body, content_type)
                 return answer.status, answer.read()
-            except (http.client.RemoteDisconnected, BrokenPipeError, ConnectionResetError):
+            except CLOSED_MEANWHILE:
                 connection.close()
                 self.local.connection = None
                 if connection is not kept:

@@ -31,12 +31,12 @@ def is_running(log):
 
 
 class KubeflowOperator:
-    """flags: more of its own, as UNLIMITED. Root only."""
+    """flags: more of its own, as UNLIMITED. Root only. Of several on one rig each has a name and a namespace."""
 
-    def __init__(self, rig, flags=()):
-        self.rig, self.flags = rig, list(flags)
+    def __init__(self, rig, flags=(), name="kubeflow"):
+        self.rig, self.flags, self.name = rig, list(flags), name
         self.program = rig_binaries.require(rig_binaries.kubeflow_path())
-        self.folder = rig.folder / "kubeflow"
+        self.folder = rig.folder / name
         self.part = None
 
     def __enter__(self):
@@ -55,9 +55,9 @@ class KubeflowOperator:
         flags = ["--kubeconfig=/tmp/kubeconfig", "--enable-scheme=tfjob", *self.flags]
         flags += [f"--metrics-bind-address=127.0.0.1:{ports[0]}", f"--health-probe-bind-address=127.0.0.1:{ports[1]}"]
         command = [*IN_OWN_TMP, self.folder, self.program, *flags, f"--webhook-server-port={ports[2]}"]
-        log = self.rig.folder / "kubeflow.log"
+        log = self.rig.folder / f"{self.name}.log"
         log.unlink(missing_ok=True)
-        self.part = Part("kubeflow", command, log)
+        self.part = Part(self.name, command, log)
         self.part.wait_for("running controller", lambda: is_running(log.read_text(errors="replace")), 120)
 
     def stop(self):

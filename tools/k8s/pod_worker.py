@@ -147,7 +147,9 @@ class PodWorker(threading.Thread):
             self.sandbox = self.sandbox or Sandbox(self.node, self.pod)
             self.sandbox.make()
             self.prepared = True
-        except (NotYet, *SERVER_TROUBLE) as error:
+        except (NotYet, OSError, RuntimeError, *SERVER_TROUBLE) as error:
+            if not isinstance(error, NotYet):
+                print(f"{self.path}: {error}", file=sys.stderr, flush=True)
             for container in self.inits + self.mains:
                 container.state = {"waiting": {"reason": "ContainerCreating", "message": str(error)}}
             self.wake(now + RETRY)

@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 
 import namespaces
-from child_processes import is_dead
+from child_processes import namespace_of, processes_in
 from rig_binaries import Unavailable
 
 HERE = Path(__file__).resolve().parent
@@ -99,11 +99,18 @@ class Nodes:
 
     def kill(self, name):
         """The machine is gone at once, with all that ran on it; nobody tells the API server."""
-        children = self.children_of(name)
+        machine = self.processes_of(name)
         self.rig.kill(name)
         del self.parts[name]
-        while not all(map(is_dead, children)):
+        while machine and processes_in(machine, "pid"):
             time.sleep(0.005)
+
+    def processes_of(self, name):
+        """Which processes are the node's, as the kernel tells them apart; None of one that is gone."""
+        try:
+            return namespace_of(self.kubelet_pid(name), "pid")
+        except (OSError, IndexError):
+            return None
 
     def freeze(self, name):
         """Nothing is heard of the node any more, but its containers run on."""
