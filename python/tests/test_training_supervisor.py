@@ -27,6 +27,15 @@ def test_a_model_is_initialised_and_the_graph_is_final(tmp_path):
     assert (tmp_path / "graph.pbtxt").exists()
 
 
+def test_a_program_may_count_its_steps_in_floats(tmp_path):
+    step = tf.Variable(0.0, name="steps", trainable=False)
+    w = tf.Variable(1.0)
+    train = tf.train.GradientDescentOptimizer(0.1).minimize(w * w, global_step=step)
+    with tf.train.Supervisor(logdir=str(tmp_path), global_step=step).managed_session() as sess:
+        sess.run(train)
+        assert sess.run([train, step])[1] in (1.0, 2.0)
+
+
 def test_a_basic_train_loop_outlives_an_aborted_session(tmp_path):
     step, count = counting_model()
     sv = tf.train.Supervisor(logdir=str(tmp_path), save_model_secs=0)

@@ -73,7 +73,7 @@ class StepReporter(_capstan.StepReporter):
     def report_if_due(self, step, fetches, values):
         if self.due or self.reached(step):
             listens = self._listens
-            self.report(int(step), loss_among(self._graph, fetches, values) if listens else None)
+            self.report(step, loss_among(self._graph, fetches, values) if listens else None)
 
     def end(self, sess, step_tensor):
         """The step at which training has ended."""

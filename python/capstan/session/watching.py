@@ -80,8 +80,10 @@ class FollowedSession:
     def _run_counted(self, step, fetches, *args):
         """(values, step after or before this run)"""
         if self._guard is None:
-            return super().run((fetches, step), *args)
-        return self._guard.run((fetches, step), *args, step=step)
+            values, counted = super().run((fetches, step), *args)
+        else:
+            values, counted = self._guard.run((fetches, step), *args, step=step)
+        return values, int(counted)  # programs count in floats, too
 
 
 class _Watched(FollowedSession):

@@ -149,12 +149,12 @@ class _LauncherHook(StepHook):
         self._reporter.ends_at(min((end for end in ends if end > 0), default=0))
 
     def after_run(self, run_context, run_values):
-        step = run_values.results + 1
+        step = int(run_values.results) + 1
         self._reporter.report_if_due(
             step, run_context.original_args.fetches, run_context._caller_values
         )
         if self._reporter.reached(step):
-            if self._reporter.reached(run_context.session.run(self._global_step_tensor)):
+            if self._reporter.reached(int(run_context.session.run(self._global_step_tensor))):
                 run_context.request_stop()
 
     def end(self, session):

@@ -51,7 +51,7 @@ class _WatchedSession(FollowedSession, Session):
             raise
         self._reporter.report_if_due(step, fetches, values)
         if self._reporter.reached(step):
-            self._supervisor._limit_reached(int(step))
+            self._supervisor._limit_reached(step)
         return values
 
 
