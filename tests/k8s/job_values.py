@@ -96,7 +96,16 @@ def of_pod(pod):
 
 
 def of_pods(pods):
-    return {f"pod.{name}.{path}": value for name, pod in named(pods) for path, value in flat(of_pod(pod)).items()}
+    found = {}
+    for name, pod in named(pods):
+        drawn = owner_of(pod)["uid"][:8]  # part of the name of the job's secret
+        values = {path: without(value, drawn) for path, value in flat(of_pod(pod)).items()}
+        found |= {f"pod.{name}.{path}": value for path, value in values.items()}
+    return found
+
+
+def without(value, drawn):
+    return value.replace(drawn, "UID") if isinstance(value, str) else value
 
 
 def of_service(service):
