@@ -55,12 +55,14 @@ ReplicaStatus replica_of(ReplicaType type, const json& object) {
 }
 
 json condition_json(const Condition& one) {
-  return {{"type", one.type},
-          {"status", one.is ? "True" : "False"},
-          {"reason", one.reason},
-          {"message", one.message},
-          {"lastUpdateTime", one.updated},
-          {"lastTransitionTime", one.changed}};
+  json out = {{"type", one.type},
+              {"status", one.is ? "True" : "False"},
+              {"reason", one.reason},
+              {"message", one.message}};
+  // Another operator may have left them out; an empty one is no time, and the server refuses it.
+  if (!one.updated.empty()) out["lastUpdateTime"] = one.updated;
+  if (!one.changed.empty()) out["lastTransitionTime"] = one.changed;
+  return out;
 }
 
 // As upstream does, a number that is none is left out.

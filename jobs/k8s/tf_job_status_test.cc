@@ -38,6 +38,13 @@ TEST(Conditions, FollowAJobToItsGoodEnd) {
   EXPECT_EQ(status.state(), "Succeeded");
 }
 
+TEST(Conditions, OfAnotherOperatorMayHaveNoTimes) {
+  const json status = {{"conditions", {{{"type", "Created"}, {"status", "True"}}}}};
+  const json written = to_json(read_status(status));
+  EXPECT_FALSE(written["conditions"][0].contains("lastUpdateTime"));
+  EXPECT_FALSE(written["conditions"][0].contains("lastTransitionTime"));
+}
+
 TEST(Conditions, TheSameAgainIsNoChange) {
   TfJobStatus status;
   enter(status, JobPhase::kRunning, "m", 100);

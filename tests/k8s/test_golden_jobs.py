@@ -1,6 +1,6 @@
 """Ours beside Kubeflow's operator: what both make of the files in jobs/ agrees, or the difference is explained.
 
-In memory always, on a real API server with --rigs, and with --oracle Kubeflow's operator against its own record.
+In memory always, on a real API server with --rigs --long, and with --oracle Kubeflow's operator against its own record.
 """
 
 from pathlib import Path
@@ -62,6 +62,7 @@ def test_what_becomes_of_a_job_in_memory_is_what_was_recorded(memory_cluster, na
 
 
 @pytest.mark.rig
+@pytest.mark.long
 @every_job
 def test_what_becomes_of_a_job_on_a_server_is_what_was_recorded(cluster, name):
     record = golden_jobs.load(name)

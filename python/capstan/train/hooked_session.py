@@ -143,10 +143,15 @@ class _LauncherHook(StepHook):
         self._reporter = steps.StepReporter(step.graph)
 
     def after_create_session(self, session, coord):
-        if self._reporter.limit and isinstance(session, BaseSession):
-            self._guard = LimitGuard(session, self._reporter.limit, self._global_step_tensor)
         ends = (hook._ends_at() for hook in self._others if isinstance(hook, StepHook))
-        self._reporter.ends_at(min((end for end in ends if end > 0), default=0))
+        end = min((end for end in ends if end > 0), default=0)
+        self._reporter.ends_at(end)
+        # Whoever gets to the last step first may take a token too many with it, and then another one
+        # would wait for its own for ever.
+        waits = any(getattr(hook, "_waits_for_others", False) for hook in self._others)
+        limit = self._reporter.limit or (end if waits else 0)
+        if limit and isinstance(session, BaseSession):
+            self._guard = LimitGuard(session, limit, self._global_step_tensor)
 
     def after_run(self, run_context, run_values):
         step = int(run_values.results) + 1

@@ -144,6 +144,8 @@ class SyncReplicasOptimizer(optimizers.Optimizer):
 class _SyncReplicasOptimizerHook(SessionRunHook):
     """Initialises, fills the token queue and starts the chief's queue runner."""
 
+    _waits_for_others = True
+
     def __init__(self, sync_optimizer, is_chief, num_tokens):
         self._sync_optimizer, self._is_chief, self._num_tokens = (
             sync_optimizer,
