@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from tf_jobs import conditions, ended, events, job_of, job_path, names, pods_in, replica, runs, shell, wait_until
 
-pytestmark = pytest.mark.rig
+pytestmark = [pytest.mark.rig, pytest.mark.long]
 
 STUB = Path(__file__).resolve().parent / "stub_server.py"
 
@@ -91,7 +91,7 @@ def test_without_a_chief_the_first_worker_ends_the_job_while_others_run(stubs):
 
 
 def test_pods_are_cleaned_as_the_policy_says(rig, namespace, operator):
-    replicas = {"Chief": shell(1, "sleep 0.2"), "Worker": shell(1, "true"), "PS": shell(1, "exec sleep 1000")}
+    replicas = {"Chief": shell(1, "sleep 5"), "Worker": shell(1, "true"), "PS": shell(1, "exec sleep 1000")}
     left = {"All": set(), "Running": {"chief-0", "worker-0"}, "None": {"chief-0", "worker-0", "ps-0"}}
     for policy in left:
         rig.api.create(job_path(namespace), job_of(policy.lower(), replicas, {"cleanPodPolicy": policy}))
